@@ -127,13 +127,13 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_Method], _Method]:
-    """Return scikit-learn's decorator of ``fit``, which checks the parameters; the method keeps its type."""
+    """Return scikit-learn's decorator of ``fit``, which checks parameters; types are kept."""
     decorator: Callable[[_Method], _Method] = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
     return decorator
 
 
 def check_fitted(estimator: Any, attribute: str) -> None:
-    """Raise scikit-learn's error for an estimator without a learned attribute; its own check takes longer."""
+    """Raise scikit-learn's error for an estimator that is not fitted, faster than its own check."""
     if attribute not in vars(estimator):
         check_is_fitted(estimator)
 
@@ -144,13 +144,13 @@ def literal_options(literal: Any) -> StrOptions:
 
 
 def name_estimators(estimators: Sequence[Any]) -> list[tuple[str, Any]]:
-    """Return estimators with the names of their classes in lowercase, as ``make_pipeline`` gives them."""
+    """Return estimators with their class names in lowercase, as in ``make_pipeline``."""
     named: list[tuple[str, Any]] = _name_estimators(estimators)
     return named
 
 
 def final_estimator(model: Any) -> Any:
-    """Return the last step of a pipeline or of the pipeline inside a model, or else the model itself."""
+    """Return the last step of a pipeline or of a model's inner pipeline, or else the model."""
     model = getattr(model, "pipeline_", model)
     return model[-1] if hasattr(model, "steps") else model
 

@@ -55,7 +55,7 @@ IDEAS = (
 
 
 def places(root: Path, idea: Idea) -> list[tuple[str, str]]:
-    """Return the file of each place, and its statement, which is empty for a place that is a file."""
+    """Return the file of each place and its statement, empty for a place that is a file."""
     package = root / "sklearn_hashnlp"
     return [
         (path.relative_to(package).as_posix(), "" if idea.unit == "file" else text)

@@ -11,7 +11,7 @@ _OF_TEXTS = ("features", "lowercase", "ngram_range", "pretrained", "n_jobs")
 
 
 def text_classifier(**options: Any) -> TextClassifier:
-    """Return a classifier of texts: parameters that it does not have are set in its ``classifier``."""
+    """Return a text classifier; parameters that it does not have are set in its ``classifier``."""
     if set(options) <= set(signature(TextClassifier).parameters):
         return TextClassifier(**options)
     of_texts = {name: options.pop(name) for name in _OF_TEXTS if name in options}

@@ -1,4 +1,4 @@
-"""The ways in which tests compare the results of two trainings, so that they pass on any processor."""
+"""Comparisons of the results of two trainings, for tests that pass on any processor."""
 
 from __future__ import annotations
 

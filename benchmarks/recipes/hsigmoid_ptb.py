@@ -1,4 +1,4 @@
-"""The recipe ``hsigmoid-ptb``: a 5-gram network with a hierarchical softmax on the Penn Treebank."""
+"""The recipe ``hsigmoid-ptb``: a 5-gram network with hierarchical softmax on the Penn Treebank."""
 
 from __future__ import annotations
 

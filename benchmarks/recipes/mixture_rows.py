@@ -1,4 +1,4 @@
-"""Rows of tables of language models: networks with a learned tree, models and mixtures scored on three texts."""
+"""Rows of language-model tables: networks with a learned tree, models, mixtures on three texts."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def mixture_table(
     default: Any,
     text_settings: Sequence[str],  # published figures are of one text
 ) -> Table:
-    """Make the table of models and mixtures; published figures are shown only next to results on the same text."""
+    """Make the table of models and mixtures, with published figures on the same text only."""
     per_token = "test_perplexity_per_token" in results[0]
     header = [
         "model",

@@ -1,4 +1,4 @@
-"""The recipe ``nplm``: the network of a post on Bengio's language model, in TensorFlow, on the Penn Treebank."""
+"""The recipe ``nplm``: the network of a post on Bengio's language model, on the Penn Treebank."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NETWORKS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class NplmSettings:
-    """Settings of the experiment; the metadata of each field describe it. Names are taken from the post."""
+    """Settings of the experiment, described by each field's metadata and named as in the post."""
 
     data: str = setting(
         "",

@@ -41,7 +41,7 @@ class Run:
 
 
 def fit_progress(run: Run, done: int, total: int, *, n_fits: int = 1) -> Callable[[float], None]:
-    """Return a callback that converts the progress of the fits of one result, from 0 to 1, into the run's."""
+    """Return a callback that converts the progress of a result's fits, 0 to 1, into the run's."""
     started = 0
 
     def update(share: float) -> None:
@@ -53,7 +53,7 @@ def fit_progress(run: Run, done: int, total: int, *, n_fits: int = 1) -> Callabl
 
 
 def report_epochs(run: Run) -> Callable[[float, int, Sequence[Mapping[str, Any]]], None]:
-    """Return a callback of a language model that reports the progress of its training as that of the run."""
+    """Return a language model's callback that reports training progress as the run's."""
 
     def report(done: float, n_epochs: int, history: Sequence[Mapping[str, Any]]) -> None:
         epoch = history[-1]

@@ -40,7 +40,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     @property
     def temperature_(self) -> float:
-        """The divisor of the logits, fitted on rows that were not trained on; 1 if none was fitted."""
+        """The divisor of the logits, fitted on rows that were not trained on; 1 if not fitted."""
         return 1 / self._loss.inverse_temperature
 
     @property
@@ -111,7 +111,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return self._loss.log_probabilities(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable label of each sample, or in multi-label classification all labels above 0.5.
+        """Predict the most probable label of each sample; if multi-label, all labels above 0.5.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(self.classes_[self._most_probable(X)])
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute the accuracy; in multi-label classification a prediction is correct if all labels are.
+        """Compute the accuracy; a multi-label prediction is correct if all of the labels are.
 
         After training with soft labels, ``y`` has labels, or probabilities of which the highest is that of the label.
 
@@ -230,5 +230,5 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return np.asarray(self._scores(X).argmax(axis=1))
 
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the k largest probabilities of each row, in descending order, and the indices of their classes."""
+        """Return the k largest probabilities of each row, descending, and their class indices."""
         return largest(self.predict_proba(X), k)

@@ -393,7 +393,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
+        """Train for one epoch on more rows; continue earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant and there is no validation set: ``schedule``, ``max_epochs`` and
         ``early_stopping`` have no effect. If training diverges, the weights learned before are lost as well.
@@ -526,7 +526,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     def _prepared(
         self, net: SparseNet, rows: Any, calibration: Calibration, loss: Loss, settings: TrainingSettings
     ) -> Iterator[dict[str, Any]]:
-        """Initialize the importance weights of new columns and the first steps; add log odds at the end."""
+        """Initialize importance weights of new columns and first steps; add log-odds at the end."""
         starts = not settings.continues
         if starts:
             self._tree_name = self.tree if self.loss == TreeLoss.name and isinstance(self.tree, str) else None

@@ -121,7 +121,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
         """Return the name of the loss; ``rows`` are all rows, None in ``partial_fit``."""
 
     def _is_solved(self, labels: Labels, rows: Any, loss: LossName, seeds: Seeds, device: str) -> bool:
-        """Fit a new model by a solver without a net, if one is chosen, and return whether it was."""
+        """Fit a new model by a solver without a net, if one is chosen; return whether it was."""
         return False
 
     def _check_parameters(self) -> None:
@@ -200,7 +200,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
     def _labels_of(
         self, y: Any, named: Labels | None, known: Labels | None, classes: ArrayLike | None, *, partial: bool
     ) -> Labels:
-        """Return the labels to learn; ``named`` are the labels in y if y is lists of labels or a frame."""
+        """Return the labels to learn; ``named`` are the labels of label lists or of a frame."""
         if partial and classes is None:
             if known is not None and named is None:
                 return known
@@ -274,7 +274,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
         return as_early_stopping(self.early_stopping, EarlyStopping())
 
     def _check_unchanged(self, wanted: dict[str, Any], trained: dict[str, Any]) -> None:
-        """Check that the hyper-parameters of the trained net, its device and its optimizer are wanted still."""
+        """Check that the trained net still has the wanted parameters, device and optimizer."""
         from sklearn_hashnlp.training._optimizers import name_of
 
         optimizer = self.net_.optimizer_

@@ -36,7 +36,7 @@ _MAX_ROWS = 10**6  # in all epochs together
 
 
 class SGNNClassifier(NetClassifier):
-    """Classify projected rows, such as the locality-sensitive hash of a text, by a small dense network.
+    """Classify projected rows, such as the locality-sensitive hash of a text, by a dense network.
 
     A self-governing neural network [1]_ has no embedding table: bits are computed from the characters of a text, and a
     few dense layers predict its class. This is the dense network; the bits come from a projector before it. It takes
@@ -261,7 +261,7 @@ class SGNNClassifier(NetClassifier):
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Train for one epoch on more rows, continuing from earlier calls of ``fit`` or ``partial_fit``.
+        """Train for one epoch on more rows; continue earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant and there is no validation set: ``schedule``, ``max_epochs`` and
         ``early_stopping`` have no effect. If training diverges, the weights learned before are lost as well.

@@ -317,7 +317,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Train for one epoch on more texts, continuing from earlier calls of ``fit`` or ``partial_fit``.
+        """Train for one epoch on more texts; continue earlier calls of ``fit`` or ``partial_fit``.
 
         The learning rate is constant and there is no validation set, see :meth:`HashEmbeddingClassifier.partial_fit`.
         The first call determines the scale of the vectors of ``pretrained``: it should have hundreds of texts.
@@ -366,7 +366,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable label of each text, or in multi-label classification all labels above 0.5.
+        """Predict the most probable label of each text; if multi-label, all labels above 0.5.
 
         Parameters
         ----------
@@ -407,7 +407,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     def _score(
         self, X: Any, of_counts: Callable[[HashEmbeddingClassifier, Any], NDArray[Any]], *, with_scores: bool
     ) -> NDArray[Any]:
-        """Score texts, or find their labels: in native calls, or from counts where that takes more."""
+        """Score texts or find their labels, in native calls or, where needed, from counts."""
         classifier = self._fitted()
         texts = list(as_documents(X, caller=type(self).__name__))
         if set(map(type, texts)) <= {str}:
@@ -484,7 +484,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
     @contextmanager
     def _named_in_errors(self) -> Iterator[None]:
-        """Name this class in errors of the classifier, unless the user has made it and set its parameters."""
+        """Name this class in the classifier's errors, unless the user has made the classifier."""
         try:
             yield
         except Exception as error:

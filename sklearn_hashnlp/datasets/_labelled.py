@@ -302,7 +302,7 @@ def _batches(
 
 
 def _find_format(path: str | os.PathLike[str], file_format: str | None) -> str:
-    """Return the format of a file, by its extension if it is not given, and check that the file exists."""
+    """Return the format of a file, by default by its extension, and check that the file exists."""
     path = Path(path)
     if str(path) == "-" and not path.exists():
         raise FileNotFoundError("There is no file '-'. To read stdin, pass /dev/stdin and a file_format (--format).")

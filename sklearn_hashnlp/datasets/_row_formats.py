@@ -1,4 +1,4 @@
-"""Parsers for CSV, TSV, JSON lines and fastText files that yield rows with line numbers, and their columns."""
+"""Parsers for CSV, TSV, JSON lines and fastText files: rows with line numbers, and columns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXT_NAMES = (
 
 
 class Columns(NamedTuple):
-    """Names of the text column and the label column; None is the first column with a common name."""
+    """Names of the text and label columns; None is the first column with a common name."""
 
     text: str | None = None
     label: str | None = None
@@ -70,7 +70,7 @@ def find_columns(names: Sequence[str], wanted: Columns, location: str, *, labell
 def _find_column(
     names: Sequence[str], wanted: str | None, usual: Sequence[str], kind: str, location: str
 ) -> int | None:
-    """Return the index of the column with the wanted name, or else with the first usual name, or None."""
+    """Return the index of the column with the wanted or else the first usual name, or None."""
     if wanted is not None:
         indices = [index for index, name in enumerate(names) if name == wanted]
         if not indices:
@@ -223,7 +223,7 @@ class RowReader:
 
     @property
     def guessed_column(self) -> str | None:
-        """The label column if it was chosen as the only other column; None if it was named or has a usual name."""
+        """The label column if chosen as the only other one; None if named or with a usual name."""
         name = self.columns.label
         return None if name is None or self.row_format.columns.label or folded(name) in LABEL_NAMES else name
 
@@ -275,7 +275,7 @@ class RowReader:
                 yield Row(start, " ".join(fields[text_columns]), labels, None if self._labelled else fields)
 
     def _json_rows(self) -> Iterator[Row]:
-        """Read JSON lines: objects with a string as text, and a label (string, number, boolean) or a list of labels."""
+        """Read JSON lines: objects with a text, and a label (string, number, boolean) or a list."""
         names: tuple[str, str | None] | None = None
         for number, line in enumerate(self._lines, start=1):
             if not line.strip():
@@ -395,7 +395,7 @@ class RowReader:
         return label
 
     def _check_decoded(self, fields: list[str], line: int) -> None:
-        """Raise an error for bytes that are not UTF-8, which are decoded to surrogates if rows are skipped."""
+        """Raise an error for undecoded bytes, which are surrogates where rows are skipped."""
         if self._on_error is not None and any(map(_HALF_DECODED.search, fields)):
             raise self._error(line, "the row has bytes that are not in the encoding.")
 
@@ -409,7 +409,7 @@ class RowReader:
 
 
 def fasttext_splitter(prefix: str) -> Callable[[str], tuple[list[str], str]]:
-    """Return a function that splits a line of fastText's format into its labels, with prefix, and its text."""
+    """Return a function that splits a fastText line into its labels, with prefix, and its text."""
     # Labels at the start are split off one by one; later ones are removed with the space before them.
     later_label = re.compile(rf"[{_FASTTEXT_SPACES}\0]({re.escape(prefix)}[^{_FASTTEXT_SPACES}\0]*)")
 
@@ -473,7 +473,7 @@ class _Marks:
 
 
 def _marked(lines: Iterable[str], marks: _Marks) -> Iterator[str]:
-    """Yield lines for the csv module, with another character for a carriage return within a line."""
+    """Yield lines for the csv module, with carriage returns within a line replaced."""
     for line in lines:
         if '\\"' in line:
             marks.escapes = True
@@ -519,7 +519,7 @@ def _escape_hint(escapes: bool) -> str:
 
 
 def _describe_csv_error(error: csv.Error, *, escapes: bool) -> str:
-    """Describe an error of the csv module, with advice; ``escapes``: a quote of the row has a backslash before it."""
+    """Describe an error of the csv module, with advice; ``escapes``: quotes follow backslashes."""
     if "field limit" in str(error):
         return f"cannot be read ({error}). Another part of the program has lowered csv.field_size_limit."
     message = f'has invalid quotes ({error}). A quote inside a quoted field is written twice ("").'

@@ -1,4 +1,4 @@
-"""Texts without labels, with the rows that they are in: of a file, or of a stream as soon as they arrive."""
+"""Texts without labels, with their rows: of a file, or of a stream as soon as they arrive."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class TextReader:
 
     @property
     def delimiter(self) -> str | None:
-        """The delimiter of the parameter or of a first line such as ``sep=;``; None is that of the format."""
+        """The delimiter by parameter or first line, as ``sep=;``; None is the format's default."""
         return None if self._rows is None else self._rows.row_format.delimiter
 
     def __iter__(self) -> Iterator[Row]:
@@ -230,7 +230,7 @@ class TextReader:
 
 
 def _refuse_table(first_line: str, source: str) -> None:
-    """Raise an error if the first of some lines is a JSON object, or a header with a usual name of a text column."""
+    """Raise an error if the first line is a JSON object or a header with a usual text column."""
     kind, file_format, more = "", "", ""
     if first_line.lstrip().startswith("{"):
         try:

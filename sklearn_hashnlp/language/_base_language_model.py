@@ -22,7 +22,7 @@ _MAX_PROBABILITIES = 2**22
 
 
 class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclass=ABCMeta):
-    """Language model; a subclass implements ``fit``, which calls :meth:`_set_tokenizer`, and the probabilities."""
+    """Language model; subclasses add probabilities and ``fit`` with :meth:`_set_tokenizer`."""
 
     vocabulary_: dict[str, int]
     _tokenizer: Tokenizer
@@ -30,18 +30,18 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
 
     @abstractmethod
     def _log_probs(self, contexts: Any) -> NDArray[np.float64]:
-        """Return the log-probability of every word after each context, of shape (n_contexts, n_classes)."""
+        """Return the log-probability of each word after each context, (n_contexts, n_classes)."""
 
     @abstractmethod
     def _log_prob(self, windows: Any) -> NDArray[np.float64]:
         """Return the log-probability of each window's last word, of shape (n_windows,)."""
 
     def _encode_text(self, corpus: Sentences | EncodedWindows) -> Any:
-        """Return the windows of a corpus; they have a length and the ``offsets`` of the sentences."""
+        """Return the windows of a corpus, which have a length and sentence ``offsets``."""
         return self._tokenizer.windows(corpus)
 
     def _encode_contexts(self, beginnings: list[list[str]]) -> Any:
-        """Return the contexts after the first words of sentences; they have a length and can be indexed."""
+        """Return the contexts after the first words of sentences, with a length and indexing."""
         return self._tokenizer.encode_contexts(beginnings)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
@@ -62,7 +62,7 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
         return self._sum_log_probs(self._windows(X))[0]
 
     def rank(self, candidates: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Rank candidate sentences, for example from a speech recognizer, by their mean log-probability per word.
+        """Rank candidate sentences, as from speech recognition, by mean log-probability per word.
 
         Unlike the sum in ``score_samples``, the mean does not prefer short sentences.
 
@@ -110,7 +110,7 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
         return indices, scores[indices]
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-likelihood per word, including ``</s>`` and unknown words; higher is better.
+        """Return mean log-likelihood per word, with ``</s>`` and unknown words; higher is better.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
         return sentences
 
     def _topk(self, contexts: Any, k: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the log-probabilities and the ids of the k most probable words, both of shape (n_contexts, k)."""
+        """Return the log-probabilities and ids of the k most probable words after each context."""
         log_probs = self._log_probs(contexts)
         ids = np.argsort(-log_probs, axis=1, kind="stable")[:, :k]
         return np.take_along_axis(log_probs, ids, axis=1), ids
@@ -280,7 +280,7 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
         return self._encode_text(read_corpus(X, order=order, special_tokens=tokens, caller=type(self).__name__))
 
     def _sum_log_probs(self, windows: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the log-probability and number of predicted words of each sentence; NaN if no word is predicted."""
+        """Return each sentence's log-probability, NaN without predicted words, and their number."""
         starts, lengths = windows.offsets[:-1], np.diff(windows.offsets)
         sums = np.full(len(lengths), np.nan)
         if len(windows):  # the sum of a sentence alone: the others must not round it

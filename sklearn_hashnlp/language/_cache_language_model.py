@@ -148,7 +148,7 @@ class CacheLanguageModel(BaseLanguageModel):
         return self
 
     def _keep_parameters(self, parameters: dict[str, Any]) -> None:
-        """Store the parameters used in predictions, since the constructor's may be changed later."""
+        """Store the parameters for predictions, since the constructor's may be changed later."""
         self.cache_size_, self.reset_ = int(parameters["cache_size"]), parameters["reset"]
         self.decay_ = float(parameters["decay"])
         self.unigram_prior_ = float(parameters["unigram_prior"])

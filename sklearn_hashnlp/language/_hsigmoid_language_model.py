@@ -83,7 +83,7 @@ _SMALL_PARAMETERS = (
 
 
 class HsigmoidLanguageModel(NeuralLanguageModel):
-    """Predict the next word by a feed-forward neural network over n-grams, with hierarchical softmax.
+    """Predict the next word by a feed-forward n-gram neural network with hierarchical softmax.
 
     The embeddings of the ``order - 1`` previous words are concatenated and passed through a hidden layer [1]_. The
     output layer is a tree whose inner nodes decide between branches [2]_, so that the time per word depends on the
@@ -386,7 +386,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Train for one epoch on more sentences, continuing from earlier calls of ``fit`` or ``partial_fit``.
+        """Train for one epoch on more sentences, continuing from ``fit`` or ``partial_fit``.
 
         The learning rate is constant after a warmup in the first call of a new model, and there is no validation set:
         ``max_epochs``, ``early_stopping``, ``checkpoint_dir``, and ``decay``, ``plateau`` and ``average`` of
@@ -405,7 +405,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         return self._learn(X, partial=True)
 
     def _learn(self, X: Any, X_valid: Any = None, *, partial: bool = False) -> Self:
-        """Train on sentences, from the start or on; ``partial``: whether it is a call of ``partial_fit``."""
+        """Train on sentences, from the start or on; ``partial`` for a call of ``partial_fit``."""
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
         continues = hasattr(self, "net_") and (partial or bool(self.warm_start))
@@ -493,7 +493,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         return net
 
     def _learn_tree(self, corpus: TrainingData, seeds: Seeds, device: str) -> SoftmaxTree:
-        """Train a small network with the tree of co-occurrences, and cluster the words by its hidden states."""
+        """Train a small net with the co-occurrence tree, and cluster words by its hidden states."""
         small = HsigmoidLanguageModel(
             **{name: getattr(self, name) for name in _SMALL_PARAMETERS},
             embedding_dim=min(self.embedding_dim, _SMALL_EMBEDDING),

@@ -164,7 +164,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get the parameters, including parameters of the models under the names of their classes."""
+        """Get the parameters, including parameters of the models under their class names."""
         parameters = super().get_params(deep=False)
         for name, model in self._named_models() if deep else ():
             parameters[name] = model
@@ -172,7 +172,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         return parameters
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, including parameters of models, such as ``cachelanguagemodel__cache_size``.
+        """Set parameters, also parameters of models, such as ``cachelanguagemodel__cache_size``.
 
         The name of a model replaces the model.
         """
@@ -285,7 +285,7 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         return interpolate(self._members.log_probs(contexts), self._weights_of(contexts))
 
     def _sampler(self, seed: int) -> Callable[[MixedText], NDArray[np.int64]]:
-        """Return a function that draws the next word of each context from a model drawn by the weights."""
+        """Return a function that draws next words, each from a model drawn by the weights."""
         generator = np.random.default_rng(seed)
         samplers = [model._sampler(int(generator.integers(2**31 - 1))) for model in self.models_]
 
@@ -337,14 +337,14 @@ class InterpolatedLanguageModel(BaseLanguageModel):
 
 
 def _special_tokens(model: Any) -> SpecialTokens:
-    """Return the special tokens of a model, fitted or not; of a mixture, those of its first model."""
+    """Return the special tokens of a model, fitted or not; for a mixture, of its first model."""
     if isinstance(model, InterpolatedLanguageModel):
         return _special_tokens(model.models[0])
     return model._tokenizer.special_tokens if hasattr(model, "_tokenizer") else SpecialTokens.of(model)
 
 
 def _set_vocabulary(model: Any, first: BaseLanguageModel) -> None:
-    """Set vocabulary and special tokens of a model, or of the models of a mixture, that would learn them."""
+    """Set vocabulary and special tokens of a model or a mixture's models that would learn them."""
     if isinstance(model, InterpolatedLanguageModel):
         for _, one in () if model.prefit else model._named_models():
             _set_vocabulary(one, first)

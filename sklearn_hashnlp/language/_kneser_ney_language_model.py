@@ -241,7 +241,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         return np.take_along_axis(log_probs, ids, axis=1), ids
 
     def _check_discounts(self, order: int) -> NDArray[np.float64] | None:
-        """Return the discounts as an array of shape (order, 3), or None if the counts determine them."""
+        """Return the discounts, of shape (order, 3), or None if the counts determine them."""
         if isinstance(self.discounts, str):
             return None
         discounts = np.asarray(self.discounts)

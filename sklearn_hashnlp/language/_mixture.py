@@ -40,7 +40,7 @@ def em_weights(
 def _no_worse_than_alone(
     log_probs: NDArray[np.float64], weights: NDArray[np.float64], score: float
 ) -> NDArray[np.float64]:
-    """Return a weight of nearly one for a model that is better alone: EM converges to it too slowly."""
+    """Return a weight near one for a model that is better alone: EM converges too slowly."""
     alone = np.where(weights > 0, log_probs.mean(axis=0), -np.inf)
     best = int(alone.argmax())
     if alone[best] <= score:
@@ -55,7 +55,7 @@ def em_weights_by_bin(
     bins: NDArray[np.uint8],  # (n_words,)
     n_bins: int,
 ) -> NDArray[np.float64]:
-    """Return weights of shape (n_bins, n_models); bins without words get the weights of the whole text."""
+    """Return the weights of each bin, for bins without words the weights of the whole text."""
     n_models = log_probs.shape[1]
     overall, _ = em_weights(log_probs, np.full(n_models, 1 / n_models))
     weights = np.tile(overall, (n_bins, 1))
@@ -121,7 +121,7 @@ class ContextBins:
         return self._bins(np.where(self.keys[indices] == keys, self.counts[indices], 0))
 
     def _bins(self, counts: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Return the bins of frequencies: the negative log of the relative frequency, rounded up."""
+        """Return frequency bins: the negative log of the relative frequency, rounded up."""
         total = int(self.counts.sum())
         return map_distinct(lambda count: math.ceil(math.log((1 + total) / (1 + count))), counts).astype(np.uint8)
 
@@ -187,7 +187,7 @@ class Members:
         return MixedText(parts, bins, parts[0].offsets)
 
     def encode_contexts(self, beginnings: list[list[str]]) -> MixedText:
-        """Encode the starts of sentences for each model; models within sentences read the last sentence only."""
+        """Encode starts of sentences for each model; models within sentences read only the last."""
         across = [model.reads_across_sentences_ for model in self.models]
         own = list(map(self._last_sentence, beginnings)) if any(across) else beginnings
         pairs = zip(self.models, across, strict=True)
@@ -223,7 +223,7 @@ class Members:
 
 
 def _own_columns(models: list[BaseLanguageModel], index: int, caller: str) -> NDArray[np.int64] | None:
-    """Return a model's ids of the words that the first can predict, and check that both have the same words."""
+    """Return a model's ids of the words that the first predicts; check that both have the same."""
     first, model = (one._tokenizer.vocabulary for one in (models[0], models[index]))
     if first.words == model.words:
         return None

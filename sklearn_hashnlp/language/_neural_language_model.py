@@ -72,7 +72,7 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         return self._words_of(part.cpu().numpy() for part in parts)
 
     def learned_tree(self, X: Any) -> SoftmaxTree:
-        """Build a tree for another model with the same vocabulary from the hidden states of this one.
+        """Build a tree for another model with the same vocabulary from this one's hidden states.
 
         Words that the network predicts from similar hidden states share a cluster [1]_. One or two epochs of a small
         network suffice::
@@ -119,7 +119,7 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
 
     @property
     def embeddings_(self) -> NDArray[np.float32]:
-        """The vectors of all words in the order of ``vocabulary_``, of shape (n_words, embedding_dim)."""
+        """The vectors of all words in ``vocabulary_`` order, of shape (n_words, embedding_dim)."""
         return self._vectors(self._words())
 
     def most_similar(self, word: str, n: int = 10) -> list[tuple[str, float]]:

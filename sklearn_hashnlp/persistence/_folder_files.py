@@ -1,4 +1,4 @@
-"""The two files of a model folder, and their checks; without scikit-learn, which is slow to import."""
+"""The two files of a model folder and their checks, without scikit-learn, for fast import."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
 
 
 def check_file(path: Path) -> None:
-    """Raise an error for links out of the folder, and for devices and pipes, which might never end."""
+    """Raise an error for links out of the folder, and for devices and pipes that may never end."""
     if path.resolve().parent != path.parent.resolve():
         raise ModelFormatError(f"{path} is a link to a file outside of the folder. Copy the file into the folder.")
     if path.exists() and not path.is_file():
@@ -166,7 +166,7 @@ def _check_copy(path: Path, document: dict[str, Any]) -> None:
 
 
 def digest(document: dict[str, Any], arrays: Arrays) -> str:
-    """Return a digest of the document and arrays, which does not depend on the order of arrays in the file."""
+    """Return a digest of document and arrays, independent of the order of arrays in the file."""
     sha = hashlib.sha256(json.dumps(document, sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         sha.update(json.dumps([name, array.dtype.name, array.shape]).encode())

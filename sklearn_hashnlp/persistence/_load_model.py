@@ -1,4 +1,4 @@
-"""Load a model from a folder: whole, or only what predictions need; without scikit-learn until it is needed."""
+"""Load a model from a folder, whole or only for predictions; import scikit-learn when needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of scikit-learn in a model folder: their parameters, and the state of two in earlier models."""
+"""Steps of scikit-learn in a model folder: parameters, and the state of two in earlier models."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class SentenceVectors(TextInputMixin, ParameterChecks, ClassNamePrefixFeaturesOu
         return self._encode(X)
 
     def _encode(self, X: Any) -> NDArray[np.float32]:
-        """Compute sentence vectors as an array, whatever container ``set_output`` has set for :meth:`transform`."""
+        """Compute sentence vectors as an array, even if ``set_output`` has set a container."""
         check_is_fitted(self)
         name, encode_rows = type(self).__name__, self._row_encoder()
         longest, parts, indices = 0, [], []
@@ -173,7 +173,7 @@ def _nearest(
     scores: NDArray[np.float32],  # (n,): of a matrix product
     k: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the rows of the k highest similarities, of equal ones the first rows, and the similarities."""
+    """Return the rows with the k highest similarities, the first on ties, and the similarities."""
     # A matrix product rounds differently at the edges of its blocks. It only selects rows; their similarities are then
     # summed one by one, in the same order.
     rows = np.arange(len(scores))

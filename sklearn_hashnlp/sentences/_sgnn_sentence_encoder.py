@@ -564,7 +564,7 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         }, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load the state that :meth:`_get_model_state` returned; the parameters may have changed since."""
+        """Load the state of :meth:`_get_model_state`; the parameters may have changed since."""
         prefix = "reader."
         of_reader = {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
         self.log_, self.waiting_share_, self._training_state = values["log"], values["waiting_share"], None

@@ -47,7 +47,7 @@ _FORMS = {
 
 
 class SGNNProjector(ParameterChecks, ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    r"""Project rows of any width to a few bits that preserve their angles, without fitting and without a matrix.
+    r"""Project rows of any width to a few bits that preserve angles, without fitting or matrix.
 
     These are sign random projections, also known as SimHash or random hyperplane LSH [3]_. Bit (t, i) of a row x, for
     projection t = 0 ... T-1 and i = 0 ... d-1, is the side of a random hyperplane on which the row lies,

@@ -29,7 +29,7 @@ class TextVectorizer(TextInputMixin, ParameterChecks, TransformerMixin, BaseEsti
     _hash_texts: Any = None  # kernels from texts to hashes, for schemes with arrays
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit to texts, and count their n-grams, as :meth:`transform`; a generator is converted to a list first."""
+        """Fit to texts, and count their n-grams; a generator is converted to a list first."""
         texts = list(as_documents(X, caller=type(self).__name__))
         return self.fit(texts, y).transform(texts)
 
@@ -51,18 +51,18 @@ class TextVectorizer(TextInputMixin, ParameterChecks, TransformerMixin, BaseEsti
         return count_ngrams(X, self._specs(), self.n_jobs, caller=caller, hash_texts=self._hash_texts)
 
     def ngram_specs(self) -> list[NgramSpec]:
-        """Return a list of :class:`NgramSpec`, one for each kind of counted n-grams, in the order of their columns."""
+        """Return a list of :class:`NgramSpec`, one per kind of n-gram, in the order of columns."""
         return self._specs()
 
     def _validate_params(self) -> None:
-        """Check the parameters; faster than scikit-learn, which reads their names from the signature in each call."""
+        """Check parameters, faster than scikit-learn, which reads the signature in each call."""
         cls: Any = type(self)
         parameters = {name: getattr(self, name) for name in _parameter_names(cls)}
         validate_parameter_constraints(self._parameter_constraints, parameters, caller_name=cls.__name__)
 
 
 def with_n_jobs(vectorizer: Any, n_jobs: int | None) -> Any:
-    """Return a copy with shared fitted state that uses ``n_jobs`` threads; a ``FeatureUnion`` keeps its processes."""
+    """Return a copy with shared state and ``n_jobs`` threads; a union keeps its processes."""
     if isinstance(vectorizer, FeatureUnion):
         named = vectorizer.transformer_list
         parts = [(name, part if isinstance(part, str) else with_n_jobs(part, n_jobs)) for name, part in named]
@@ -73,7 +73,7 @@ def with_n_jobs(vectorizer: Any, n_jobs: int | None) -> Any:
 
 
 def with_n_jobs_of(fitted: Any, given: Any) -> Any:
-    """Return a fitted vectorizer, or a copy with the ``n_jobs`` of the unfitted vectorizer it was cloned from."""
+    """Return a fitted vectorizer, or a copy with the ``n_jobs`` of the unfitted original."""
     if isinstance(fitted, FeatureUnion) and isinstance(given, FeatureUnion):
         pairs = zip(fitted.transformer_list, given.transformer_list, strict=True)
         parts = [(name, with_n_jobs_of(part, other)) for (name, part), (_, other) in pairs]

@@ -24,7 +24,7 @@ _PRINTERS = (PrintLog, ProgressBar)
 
 
 def callbacks_of_kind(callbacks: Iterable[Any], kind: type[_Kind]) -> list[_Kind]:
-    """Return the callbacks of a class among a user's callbacks, which may be pairs of a name and a callback."""
+    """Return the callbacks of a class among a user's, which may be pairs of name and callback."""
     return [each for each in map(_unnamed, callbacks) if isinstance(each, kind)]
 
 
@@ -38,7 +38,7 @@ def _unnamed(callback: Any) -> Any:
 
 
 def only_show(callbacks: Iterable[Any], *, printers: bool = True) -> bool:
-    """Return whether callbacks only show progress: functions that report it, and skorch's that print."""
+    """Return whether callbacks only show progress: reporting functions, and skorch's printers."""
     return all(is_report(each) or (printers and _prints(_unnamed(each))) for each in callbacks)
 
 
@@ -271,7 +271,7 @@ class EpochReports(Callback):  # type: ignore[misc]  # skorch has no types
 
 
 def epoch_reports(estimator: Any, fitted: Callable[[], Any]) -> list[EpochReports]:
-    """Return callbacks that report the epochs to the callbacks of scikit-learn, if there are any."""
+    """Return callbacks that report the epochs to scikit-learn's callbacks, if there are any."""
     return [EpochReports(task, fitted) for task in tasks_of(estimator)]
 
 

@@ -49,7 +49,7 @@ def fit_net(
     last_callbacks: Sequence[Any] = (),
     resumed: Resumed | None = None,
 ) -> None:
-    """Train a net from its current weights; ``optimizer`` takes over the state of the net's, if of the same class."""
+    """Train a net from its current weights; ``optimizer`` takes over state of the same class."""
     # After an interrupt the weights are those of the best epoch if it is stored, else the average, else the last ones.
     if optimizer is not net.optimizer_:
         transfer_state(net.optimizer_, optimizer)
@@ -114,7 +114,7 @@ def fit_net(
 
 @dataclass(eq=False, repr=False)
 class LearningRateSchedule(Callback):  # type: ignore[misc]  # skorch has no types
-    """Multiply the learning rates at each step: a linear warmup, a linear decay, and a factor on a plateau."""
+    """Multiply learning rates at each step: linear warmup, linear decay, and plateau factor."""
 
     settings: TrainingSettings
     resumed: Resumed

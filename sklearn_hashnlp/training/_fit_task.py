@@ -1,4 +1,4 @@
-"""A call of ``fit``: an error undoes it, SIGINT (Ctrl-C) ends it properly, callbacks of scikit-learn are told of it.
+"""A call of ``fit``: an error undoes it, SIGINT ends it properly, callbacks of scikit-learn see it.
 
 To these (SLEP 23) ``fit`` is a task, and each of its epochs a subtask. scikit-learn's decorator of ``fit`` calls their
 ``teardown``.
@@ -24,7 +24,7 @@ class StopTraining(Exception):  # noqa: N818 - as StopIteration
 
 
 def is_report(callback: Any) -> bool:
-    """Return whether a callback is a function that reports the progress; without importing skorch."""
+    """Return whether a callback is a function that reports progress, without importing skorch."""
     return callable(callback) and not isinstance(callback, type) and not hasattr(callback, "on_train_begin")
 
 
@@ -73,7 +73,7 @@ _here = _Here()
 
 @contextmanager
 def deferred_interrupt() -> Iterator[None]:
-    """Raise the ``KeyboardInterrupt`` of a SIGINT at the end if a net is being trained; a second one at once."""
+    """Defer a SIGINT's ``KeyboardInterrupt`` while a net is trained; raise a second at once."""
     outer, interrupt = _here.interrupt, Interrupt()
     _here.interrupt = interrupt
     try:
@@ -90,12 +90,12 @@ def deferred_interrupt() -> Iterator[None]:
 
 
 def current_interrupt() -> Interrupt:
-    """Return the interrupt of the current ``fit`` in this thread; outside of ``fit`` one that never occurs."""
+    """Return the interrupt of this thread's ``fit``; outside of ``fit`` one that never occurs."""
     return _here.interrupt or Interrupt()
 
 
 def atomic_fit(fit: Method) -> Method:
-    """Decorate ``fit`` or ``partial_fit``: an error restores the estimator, SIGINT leaves it fitted."""
+    """Decorate a fit method: an error restores the estimator, SIGINT leaves it fitted."""
 
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -154,7 +154,7 @@ _running: ContextVar[tuple[FitTask, ...]] = ContextVar("_running", default=())
 
 
 def reported_to_callbacks(fit: Method) -> Method:
-    """Decorate ``fit``, which trains with :func:`epoch_reports`: it calls the callbacks of ``set_callbacks``."""
+    """Decorate ``fit``, which uses :func:`epoch_reports`, to call ``set_callbacks`` callbacks."""
     parameters = signature(fit)
 
     @wraps(fit)
@@ -183,7 +183,7 @@ def tasks_of(trained: Any) -> list[FitTask]:
 
 
 def let_report(part: Any, estimator: Any, whole: Callable[[Any], Any]) -> None:
-    """Let a part of an estimator report its epochs; ``whole`` returns the fitted estimator, given the fitted part."""
+    """Let a part report an estimator's epochs; ``whole`` turns a fitted part into the estimator."""
     for task in tasks_of(estimator):
         task.trained, task.whole = part, whole
 

@@ -140,7 +140,7 @@ class HasBundles(ParameterChecks, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, including fields of parameters that are estimators, such as ``schedule__decay``."""
+        """Set parameters, also fields of estimators in parameters, such as ``schedule__decay``."""
         values = self.get_params(deep=False) | params
         for name in params:
             parameter, separator, field = name.partition("__")
@@ -167,7 +167,7 @@ def _is_plateau(pair: Any) -> bool:
 
 
 def as_early_stopping(value: Any, default: EarlyStopping) -> EarlyStopping | None:
-    """Return the value of ``early_stopping``; a metric's name is replaced by the default with that metric."""
+    """Return ``early_stopping``; a metric's name means the default with that metric."""
     if isinstance(value, str):
         return replace(default, monitor=value)  # type: ignore[arg-type]  # checked
     return value if isinstance(value, EarlyStopping) else None
@@ -180,7 +180,7 @@ def as_schedule(value: Any, automatic: Schedule) -> Schedule:
 
 
 def as_bundle(value: _AnyBundle | str | None, automatic: _AnyBundle, without: _AnyBundle | None = None) -> _AnyBundle:
-    """Return the value of a parameter that is a bundle, "auto", or None for the bundle ``without`` effect."""
+    """Return the bundle of a parameter value: a bundle, "auto", or None for ``without``."""
     if value is None and without is not None:
         return without
     return automatic if value is None or isinstance(value, str) else value
@@ -211,7 +211,7 @@ def _check_hidden_layers(estimator: Any) -> None:
 
 
 def check_training_parameters(estimator: Any) -> None:
-    """Check the hidden layers, the bundles and the callbacks of an estimator, if it has these parameters."""
+    """Check the hidden layers, bundles and callbacks of an estimator, if it has any."""
     if hasattr(estimator, "hidden_layer_sizes"):
         _check_hidden_layers(estimator)
     for value in estimator.get_params(deep=False).values():
@@ -276,7 +276,7 @@ class TrainingSettings:
         return "valid_loss" if self.early_stopping is None else self.early_stopping.monitor
 
     def single_epoch(self, *, warmup_steps: int = 0) -> Self:
-        """Return the settings of ``partial_fit``: one epoch, the same in every call; only a new net is warmed up."""
+        """Return settings of ``partial_fit``: one constant epoch; only a new net is warmed up."""
         from sklearn_hashnlp.training._callbacks import TimeLimit, without_kind
 
         schedule = Schedule(warmup_steps=warmup_steps, shuffle=self.schedule.shuffle)
@@ -293,7 +293,7 @@ class Seeds(NamedTuple):
     split: int
 
     def of_order(self, n_epochs: int) -> int:
-        """Return a seed for order and dropout of a training that starts after ``n_epochs`` epochs."""
+        """Return a seed for order and dropout of a training after ``n_epochs`` earlier epochs."""
         return int(np.random.SeedSequence((self.order, n_epochs)).generate_state(1)[0])
 
 

@@ -32,7 +32,7 @@ class Counting:
 
 
 def count(settings: Counting, run: Run) -> Iterator[dict[str, Any]]:
-    """Yield numbers, each computed from the previous one, which is saved in the folder of the run."""
+    """Yield numbers, each computed from the previous one, which is saved in the run's folder."""
     saved = run.folder / "value"
     value = int(saved.read_text()) if run.previous else run.seed + len(settings.dataset)
     assert not run.previous or value == run.previous[-1]["value"]

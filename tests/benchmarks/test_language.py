@@ -96,7 +96,7 @@ def test_the_vector_of_a_review_is_the_mean_over_its_sentences():
 
 @pytest.fixture
 def encoded(monkeypatch):
-    """Replace the source model by one that counts letters; return the list of the texts it encodes."""
+    """Replace the source model by one that counts letters; return the list of encoded texts."""
     texts_seen = []
 
     @contextmanager

@@ -132,7 +132,7 @@ def test_other_columns_than_those_of_fit_are_refused(texts):
 
 
 def test_a_text_that_is_encoded_by_code_that_predicts():
-    """Code of signals, finalizers and profilers runs where a text is encoded, on the same thread."""
+    """Signals, finalizers and profilers run code where a text is encoded, on the same thread."""
     first = TextClassifier(features="words+characters", random_state=0).fit(TEXTS, LABELS)
     second = TextClassifier(features="words", random_state=0).fit(TEXTS, LABELS)
     text, calls = "où ? " * 200, 0

@@ -1,4 +1,4 @@
-"""Classifiers of few rows with the default settings predict the labels of their own training rows."""
+"""Classifiers of few rows with default settings predict the labels of their training rows."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def parameters(name: str) -> set[str]:
 
 
 def calls(code: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of a called class or function, "" outside of a call, and each of its keywords."""
+    """Yield the name of a called class or function, "" outside of a call, and each keyword."""
     for form in (f"_({code})", code):  # arguments or an expression, and statements
         with suppress(SyntaxError):
             tree = ast.parse(form)

@@ -14,7 +14,7 @@ _NOBODY = 65534
 
 @contextmanager
 def full_disk(n_bytes: int = 2048) -> Iterator[None]:
-    """Let no file grow beyond a size: writing fails as on a full disk, also in compiled libraries."""
+    """Limit the size of files: writing fails as on a full disk, also in compiled libraries."""
     import resource  # not on Windows
 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -1,4 +1,4 @@
-"""Documents of any content at every entry point: a result, or a ValueError that says what is wrong."""
+"""Documents of any content at every entry point: a result, or a ValueError with the reason."""
 
 from __future__ import annotations
 

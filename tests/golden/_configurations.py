@@ -28,7 +28,7 @@ def arrays_of(name: str) -> Arrays:
 
 
 def digests_of(name: str) -> dict[str, str]:
-    """Compute the SHA-256 digest of each array of a configuration: its type, its shape, its bytes."""
+    """Compute the SHA-256 digest of type, shape and bytes of each array of a configuration."""
     return {key: _digest(array) for key, array in arrays_of(name).items()}
 
 

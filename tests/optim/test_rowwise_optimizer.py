@@ -1,4 +1,4 @@
-"""The row-wise optimizers against plain loops and torch's own: steps, averages, gradients, states."""
+"""Row-wise optimizers against plain loops and torch's own: steps, averages, gradients, states."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""A slow reader of ARPA files, written from the definition of the format: dicts of tuples of words."""
+"""A slow reader of ARPA files, from the definition of the format: dicts of tuples of words."""
 
 Ngram = tuple[str, ...]
 

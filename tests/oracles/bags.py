@@ -22,7 +22,7 @@ def locate_ids(ids, variant: int, n_hashes: int, n_rows: int, n_slots: int, seed
 
 
 def embed_bags(rows, slots, offsets, counts, pool, importance, layout):
-    """Return the vector of each document: the weighted sum of its pool rows, divided by its norm."""
+    """Return each document's vector: the weighted sum of its pool rows, divided by its norm."""
     width, k, documents = pool.shape[1], slots.shape[1], []
     for first, last in pairwise(offsets):
         parts, appended, norm = np.zeros((k, width)), np.zeros(k), 0.0

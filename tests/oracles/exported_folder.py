@@ -120,7 +120,7 @@ class ExportedFolder:
         return rest**1.5 / (rest**1.5 + half**3)
 
     def predict(self, text):
-        """Return the label of a text, or its labels, and the probabilities of all labels: step 9."""
+        """Return the label or labels of a text, and the probabilities of all labels: step 9."""
         labels, t, scores = self.header["labels"]["values"], self.header["inverse_temperature"], self.scores(text)
         if self.header["multilabel"]:
             predicted = [label for label, score in zip(labels, scores, strict=True) if score > 0]

@@ -9,7 +9,7 @@ from .hashing import feature_slot
 
 
 def node_scores(layer, row: list[float], features: list[int]) -> list[list[float]]:
-    """Return the scores of each node: w x + b, and an entry of the direct table for each feature."""
+    """Return each node's scores: w x + b, and an entry of the direct table for each feature."""
     weight, bias = layer.weight.tolist(), layer.bias.tolist()
     direct = [] if layer.direct is None else layer.direct.tolist()
     constants, offsets = hash_constants(layer.direct_seed, 1)[0][:2], layer.tree.score_offsets.tolist()

@@ -44,7 +44,7 @@ def bits(row: list[tuple[int, float]], hyperplanes: Hyperplanes) -> list[int]:
 
 
 def fingerprint64(text: bytes) -> int:
-    """Return FarmHash's Fingerprint64 of one to three bytes, which the released code of SGNN uses."""
+    """Return FarmHash's Fingerprint64 of one to three bytes, as in the released code of SGNN."""
     k0, k2 = 0xC3A5C85C97CB3127, 0x9AE16A3B2F90404F
     y = text[0] + (text[len(text) >> 1] << 8)
     z = len(text) + (text[-1] << 2)

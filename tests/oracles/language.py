@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def reference_windows(sentence: str, order: int) -> Iterator[tuple[str, ...]]:
-    """Yield the windows of the reference implementation's reader, with its ``<e>`` called ``</s>``."""
+    """Yield the windows of the reference implementation's reader, with ``</s>`` for ``<e>``."""
     words = ["<s>", *sentence.strip().split(), "</s>"]
     if len(words) >= order:
         for end in range(order, len(words) + 1):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def averages_of(table: NDArray[Any], words: list[int], padding_id: int | None) -> list[NDArray[Any]]:
-    """Average the vectors of words, equally and with weights that halve every three words times 4."""
+    """Average word vectors, times 4: equally, and with weights that halve every three words."""
     kept = [(2.0 ** -((len(words) - 1 - index) / 3), word) for index, word in enumerate(words) if word != padding_id]
     if not kept:
         return [np.zeros(table.shape[1])] * 2

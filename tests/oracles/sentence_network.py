@@ -43,7 +43,7 @@ def sinusoid(position: int, column: int, width: int) -> float:
 
 
 def encode(network, projections: Array, hidden: list[int]) -> list[Array]:
-    """Return the input of the first layer and the output of each, for one sentence without padding."""
+    """Return the first layer's input and each layer's output for one sentence without padding."""
     x = linear(projections, network.linear)
     x[hidden] = 0
     if network.position_gain is not None:

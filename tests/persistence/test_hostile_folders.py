@@ -52,7 +52,7 @@ def _folder(trained: Any, tmp_path: Path) -> Path:
 
 
 def refused(folder: Path, message: str | None = None) -> None:
-    """Check that loading names the folder and the reason, for Python and for ``hashnlp predict``."""
+    """Check that loading names folder and reason, in Python and for ``hashnlp predict``."""
     with pytest.raises(ModelFormatError, match=message) as caught:
         load_model(folder)
     assert folder.name in str(caught.value)

@@ -60,7 +60,7 @@ def build(output: Path) -> tuple[Path, Path]:
 
 
 def build_wheel(source: Path, output: Path) -> None:
-    """Build a wheel; on Linux, name it after the oldest C library with all functions that it calls."""
+    """Build a wheel; on Linux, name it after the oldest C library with all functions it calls."""
     with tempfile.TemporaryDirectory() as folder:
         run(sys.executable, "-m", "build", "--no-isolation", "--wheel", STATIC, "--outdir", folder, cwd=source)
         (wheel,) = Path(folder).glob("*.whl")

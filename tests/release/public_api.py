@@ -59,7 +59,7 @@ def describe_member(member: Any) -> str | None:
 
 
 def signature(function: Any) -> str:
-    """Return names, kinds and defaults of the parameters; annotations are not part of the promise."""
+    """Return names, kinds and defaults of parameters; annotations are not part of the promise."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:

@@ -1,4 +1,4 @@
-"""The header and the arrays of LinearTextPredictor, from a pipeline or from the document of a model folder."""
+"""The header and arrays of LinearTextPredictor, from a pipeline or a model folder's document."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class UnsupportedModelError(ValueError):
 
 
 def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any], arrays: Arrays) -> PredictorModel:
-    """Return the header and the arrays from n-gram specifications and the state of a HashEmbeddingClassifier."""
+    """Return header and arrays from n-gram specifications and a HashEmbeddingClassifier's state."""
     architecture, loss = state["architecture"], loss_from_values(state["probabilities"])
     if architecture["hidden_sizes"]:
         raise UnsupportedModelError("a HashEmbeddingClassifier with hidden_layer_sizes is not supported")
@@ -72,7 +72,7 @@ def _table(name: str, arrays: Arrays, n_rows: int) -> Arrays:
 
 
 def model_of_document(description: Any, arrays: Arrays) -> PredictorModel:
-    """Return the header and the arrays from a model folder's document, or raise UnsupportedModelError."""
+    """Return header and arrays from a model folder's document, or raise UnsupportedModelError."""
     try:
         if description["class"] == "TextClassifier":
             description = _decode(description["state"]["pipeline"])
@@ -97,7 +97,7 @@ def model_of_document(description: Any, arrays: Arrays) -> PredictorModel:
 
 
 def _decode(value: Any) -> Any:
-    """Decode a value of the document, except for estimators, of which the descriptions are returned."""
+    """Decode a value of the document, except for estimators, which stay descriptions."""
     return decode_value(value, "the model", lambda description, _: description)
 
 
@@ -126,7 +126,7 @@ class FolderPredictor(LinearTextPredictor):
 
 
 def folder_predictor(description: Any, arrays: Arrays) -> FolderPredictor | None:
-    """Return the predictor of a model folder's document; None for other models, and for damaged ones."""
+    """Return the predictor of a model folder's document; None for other or damaged models."""
     try:
         return FolderPredictor(*model_of_document(description, arrays))
     except (*DAMAGE, ValueError, re.error):

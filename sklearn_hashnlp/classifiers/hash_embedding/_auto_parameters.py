@@ -48,7 +48,7 @@ def automatic_loss(rows: SparseRows | None, n_classes: int, *, multilabel: bool)
 
 
 def adds_log_odds(parameters: Mapping[str, Any], loss: LossName, n_rows: int) -> bool:
-    """Return whether the log-odds of naive Bayes are added to what stochastic gradients have learned."""
+    """Return whether log-odds of naive Bayes are added to the result of stochastic gradients."""
     is_sum = parameters["aggregation"] == "sum" or parameters["variant"] == "standard"
     is_linear = is_sum and not parameters["hidden_layer_sizes"] and parameters["normalize"] == "l2"
     has_share = parameters["loss"] == "auto" and loss in ("softmax", "hinge") and n_rows <= MAX_DUAL_ROWS
@@ -82,7 +82,7 @@ def contradictory_share(rows: SparseRows) -> float:
 def choose_solver(
     parameters: Mapping[str, Any], loss: LossName, n_rows: int, n_classes: int, device: str, *, caller: str
 ) -> SolverName:
-    """Return the solver of a first fit; raise an error for ``"dual"`` with parameters that it does not support."""
+    """Return the solver of a first fit; raise an error if ``"dual"`` is set and unsupported."""
     wanted = parameters["solver"]
     if wanted == "sgd":
         return "sgd"
@@ -170,7 +170,7 @@ def resolve_epochs(
     batch_size: int | Literal["auto"] = "auto",
     decay: Decay = "constant",
 ) -> int:
-    """Return the largest number of epochs of stochastic gradients: with few rows more, as an epoch has few steps."""
+    """Return the largest number of epochs of stochastic gradients, larger for few rows."""
     if value != "auto":
         return int(value)
     if decay != "constant" or not trains_to_convergence(value, n_rows):
@@ -179,7 +179,7 @@ def resolve_epochs(
 
 
 def trains_to_convergence(max_epochs: int | Literal["auto"], n_rows: int, decay: Decay = "constant") -> bool:
-    """Return whether stochastic gradients take small steps until the training loss no longer falls."""
+    """Return whether stochastic gradients take small steps until the training loss converges."""
     return bool(max_epochs == "auto" and n_rows < _MANY_ROWS_OF_ONE_EPOCH and decay == "constant")
 
 

@@ -1,4 +1,4 @@
-"""The recipe on hashed n-grams: its text, its exact dictionary, and the comparison of its results."""
+"""The recipe on hashed n-grams: its text, exact dictionary, and comparison of results."""
 
 from __future__ import annotations
 

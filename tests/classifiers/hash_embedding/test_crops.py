@@ -100,7 +100,7 @@ def test_a_row_without_columns_leaves_none_in_common():
 
 
 def test_columns_of_both_signs_are_not_common():
-    """A projection's output is 1 or -1 in each column: all rows have all columns, with one length."""
+    """A projection outputs 1 or -1 in each column: all rows have all columns, with one length."""
     X = np.random.default_rng(0).choice(np.float32([-1, 1]), (400, 30))
     X[:, 7] = -2
     rows = SparseRows(csr_array(X), (X[:, 0] > 0).astype(np.int64))

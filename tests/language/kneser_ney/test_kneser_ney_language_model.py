@@ -1,4 +1,4 @@
-"""Probabilities of KneserNeyLanguageModel against the definition, its parameters, and saved models."""
+"""Probabilities of KneserNeyLanguageModel against the definition, parameters, saved models."""
 
 from __future__ import annotations
 
