@@ -60,7 +60,9 @@ if TYPE_CHECKING:  # scikit-learn has no types: these are what its users see of 
         def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]: ...
 
 else:
-    ArrayTransformerMixin, BaseEstimator, Pipeline = base.TransformerMixin, base.BaseEstimator, pipeline.Pipeline
+    ArrayTransformerMixin = base.TransformerMixin
+    BaseEstimator = base.BaseEstimator
+    Pipeline = pipeline.Pipeline
 
 __all__ = [  # of scikit-learn's names
     "CallbackSupportMixin",

@@ -60,7 +60,9 @@ def layout(request: pytest.FixtureRequest) -> Layout:
 def parts(X: Any, layout: Layout) -> Any:
     """Return the same sparse rows with each of their arrays in another layout."""
     other = csr_array(X.shape, dtype=X.dtype)
-    other.data, other.indices, other.indptr = layout(X.data), layout(X.indices), layout(X.indptr)
+    other.data = layout(X.data)
+    other.indices = layout(X.indices)
+    other.indptr = layout(X.indptr)
     return other
 
 

@@ -188,7 +188,9 @@ def test_calls_that_have_not_begun_are_cancelled_when_nobody_wants_them(fails):
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("bounds", [{}, {"min_rows": 16}, {"max_rows": 7}])
 def test_blocks_cover_all_rows_once(n_rows, n_threads, bounds):
-    times, threads, sizes = np.zeros(n_rows), set(), []
+    times = np.zeros(n_rows)
+    threads = set()
+    sizes = []
 
     def work(block):
         times[block] += 1

@@ -132,6 +132,8 @@ def test_few_texts_are_trained_on_and_commands_run_where_torch_is_absent(absent:
     fitted, predicted, *info = lines[len(MODELS) + 4 :]
     assert (fitted, predicted) == ("dual good 1", "good")
     assert any("good" in line for line in info)
-    again, model, new = load_model(path / "second"), load_model(path / "first"), ["dull but fine"]
+    again = load_model(path / "second")
+    model = load_model(path / "first")
+    new = ["dull but fine"]
     expected = model.partial_fit(new, ["good"]).predict_proba(TEXTS)
     assert_same_bits(again.partial_fit(new, ["good"]).predict_proba(TEXTS), expected)

@@ -72,7 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def measure(name: str, size: int, model: str, data: DataFolder, seeds: int) -> dict[str, Any]:
     """Train a model with each seed and test it."""
-    train, test, runs = data.train(name), data.test(name), {}
+    train = data.train(name)
+    test = data.test(name)
+    runs = {}
     foreign = foreign_texts(name, data) if model == "calibrated" else {}
     for seed in range(1 if model == "linear" and size == ALL else seeds):
         rows = train.sample(size or None, seed)

@@ -37,7 +37,9 @@ from benchmarks.common.near_duplicates import CHOICES, PEER, RECALL, WIDEST, Pla
 from benchmarks.common.pages import number, table
 from benchmarks.common.peer_packages import peer_folder, peer_version
 
-RESULT, PAGE, CONTENT = "near_duplicates.json", "near_duplicates.md", "wikipedia/paragraphs.txt"
+RESULT = "near_duplicates.json"
+PAGE = "near_duplicates.md"
+CONTENT = "wikipedia/paragraphs.txt"
 PARAGRAPHS, SHORTEST = 20_000, 20
 BITS, MINHASH = CHOICES
 FALSE_POSITIVES = 1 / 1000  # per paragraph

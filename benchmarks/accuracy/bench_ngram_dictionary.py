@@ -79,7 +79,9 @@ def measure(data: DataFolder, name: str, method: str) -> dict[str, Any]:
     idle, start = resident_mb(), time.perf_counter()
     if method == PEER:
         X = vectorizer.fit_transform(texts)  # fit alone takes as long
-        seconds, transform_seconds, growth = time.perf_counter() - start, 0.0, peak_mb() - idle
+        seconds = time.perf_counter() - start
+        transform_seconds = 0.0
+        growth = peak_mb() - idle
         counts = np.asarray(X.sum(axis=0, dtype=np.int64)).ravel()
     else:
         vectorizer.fit(texts)

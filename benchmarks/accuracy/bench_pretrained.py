@@ -43,7 +43,9 @@ COLUMNS = {ALONE: "n-grams", "Wikipedia": "Wikipedia", "and own texts": "and own
 SETS = ("trec", "sst2", "atis", "swda", "ag_news")
 SIZES = {"250": "250", "1000": "1,000", "4000": "4,000", "0": "all"}
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
-WIKIPEDIA, OWN, TEACHER = "Wikipedia", "and own texts", "teacher"
+WIKIPEDIA = "Wikipedia"
+OWN = "and own texts"
+TEACHER = "teacher"
 WINDOWS = 53_248
 
 Encoder = DistilledSentenceEncoder | SGNNSentenceEncoder

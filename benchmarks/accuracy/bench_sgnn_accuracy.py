@@ -93,7 +93,9 @@ def measure_linear(name: str, data: DataFolder) -> dict[str, Any]:
 
 
 def measure_recipe(name: str, data: DataFolder, seeds: int) -> dict[str, Any]:
-    recipe, train, test = RECIPES[name], data.train(name), data.test(name)
+    recipe = RECIPES[name]
+    train = data.train(name)
+    test = data.test(name)
     runs = []
     for seed in range(seeds):
         runs.append(train_and_test(recipe.pipeline(seed), train, test))

@@ -67,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def measure(name: str, size: int, train: Rows, data: DataFolder, options: argparse.Namespace) -> dict[str, Any]:
     """Train and test both models on the same rows, for each seed."""
     test = data.test(name)
-    ours, seconds, chosen = [], [], []
+    ours = []
+    seconds = []
+    chosen = []
     linear: list[NDArray[np.bool_]] = []
     for seed in range(options.seeds):
         rows = train.sample(size or None, seed)

@@ -25,7 +25,9 @@ HEIRS = {
 # The tokens of make_text_classifier: words and punctuation marks.
 TOKENS = re.compile(r"\w+|[^\w\s]")
 # Forms of the texts, of which fastText gets the best on validation rows.
-RAW, CASED, LOWERCASE = "raw", "tokens", "lowercase tokens"
+RAW = "raw"
+CASED = "tokens"
+LOWERCASE = "lowercase tokens"
 FORMS: dict[str, Callable[[str], list[str]]] = {
     RAW: str.split,
     CASED: TOKENS.findall,

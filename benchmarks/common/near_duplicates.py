@@ -124,7 +124,9 @@ def judge(planted: Planted, pairs: NDArray[np.float64], most: float = np.inf) ->
         if false.sum() > most:
             pairs = pairs[pairs[:, 2] < pairs[i, 2]]
             break
-    a, b, false = a[: len(pairs)], b[: len(pairs)], false[: len(pairs)]
+    a = a[: len(pairs)]
+    b = b[: len(pairs)]
+    false = false[: len(pairs)]
     found = planted.rates[pairs[a == b, 1].astype(np.int64)]
     recall = [100 * float((found == rate).sum() / (planted.rates == rate).sum()) for rate in RATES]
     numbers = {"false positives": int(false.sum()), "natural": int((a != b).sum() - false.sum())}

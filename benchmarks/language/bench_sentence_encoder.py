@@ -61,7 +61,10 @@ class Bench:
     """Options, texts, models and results of a run."""
 
     def __init__(self, data: DataFolder, path: Path | None, work: Path, options: argparse.Namespace) -> None:
-        self.data, self.path, self.work, self.options = data, path, work, options
+        self.data = data
+        self.path = path
+        self.work = work
+        self.options = options
         self.result = read_result(path)
         self._fitted: dict[str, Any] = {}
 

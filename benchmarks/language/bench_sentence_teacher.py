@@ -45,7 +45,9 @@ SETS = ("trec", "sst2", "imdb")
 MEGABYTE = 2**20
 PLOT = Path(__file__).parents[2] / "docs" / "images" / "sentence_teacher.png"
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
-DEFAULT, WITHOUT, TEACHER = "default", "without a teacher", "teacher"
+DEFAULT = "default"
+WITHOUT = "without a teacher"
+TEACHER = "teacher"
 OWN = "teacher's coordinates"
 STUDENTS: dict[str, dict[str, Any]] = {
     DEFAULT: {},  # beside an encoder that is fitted without the teacher
@@ -65,7 +67,9 @@ class Bench:
     """Options, texts, vectors and results of a run."""
 
     def __init__(self, data: DataFolder, path: Path | None, folder: Path, options: argparse.Namespace) -> None:
-        self.data, self.path, self.options = data, path, options
+        self.data = data
+        self.path = path
+        self.options = options
         self.result = read_result(path)
         limits = {"windows": options.windows} | ({} if data.rows is None else dict.fromkeys(LIMITED, data.rows))
         self.vectors = sentence_teacher.TeacherVectors(folder, data, options.package, limits)

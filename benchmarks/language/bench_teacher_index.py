@@ -51,7 +51,9 @@ MISSPELLED = [[f"{of}, {rate:.0%} errors" for rate in sentence_teacher.ERROR_RAT
 QUERIES = (SENTENCES, *MISSPELLED[0], SHORT, *MISSPELLED[1])
 KS = (1, 10, 100)
 PRECISIONS = ("float32", "int8")
-TEACHER, TFIDF, AUGMENTED = "teacher", "TF-IDF, characters", "augmented"
+TEACHER = "teacher"
+TFIDF = "TF-IDF, characters"
+AUGMENTED = "augmented"
 AUGMENTED_FEATURES, AUGMENTED_RATE = 2**16, 0.05
 MEGABYTE = 2**20
 BLOCK = 200  # queries compared with the index at once
@@ -63,7 +65,9 @@ class Bench:
     """Options, texts, vectors, the teacher's neighbors, and results of a run."""
 
     def __init__(self, data: DataFolder, path: Path | None, folder: Path, options: argparse.Namespace) -> None:
-        self.path, self.options, self.result = path, options, read_result(path)
+        self.path = path
+        self.options = options
+        self.result = read_result(path)
         limits = {kind: getattr(options, kind) if data.rows is None else data.rows for kind in LEARNED}
         self.vectors = sentence_teacher.TeacherVectors(folder, data, options.package, limits)
         self.texts, self.targets = self.vectors.training(tuple(LEARNED))
@@ -155,7 +159,9 @@ def measure_tfidf(bench: Bench) -> dict[str, Any]:
 
 def measure_student(bench: Bench, n_features: int, folder: Path, *, augmented: bool = False) -> dict[str, Any]:
     """Fit a student; search the teacher's index and its own, also with int8 coefficients."""
-    texts, targets, start = bench.texts, bench.targets, time.process_time()
+    texts = bench.texts
+    targets = bench.targets
+    start = time.process_time()
     if augmented:
         texts = texts + distort_texts(texts, AUGMENTED_RATE, random_state=1)
         targets = np.concatenate([targets, targets])

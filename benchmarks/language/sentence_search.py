@@ -23,7 +23,9 @@ MODELS: dict[str, dict[str, Any]] = {
     "context weight 1": {"context_weight": 1.0},
     "no components removed": {"n_components_removed": 0},
 }
-N_TEXTS, N_QUERIES, N_NEIGHBORS = 5_000, 800, 5
+N_TEXTS = 5_000
+N_QUERIES = 800
+N_NEIGHBORS = 5
 MIN_SENTENCES = 3  # of a paragraph of which one is the query
 
 

@@ -63,7 +63,10 @@ class TeacherVectors:
     """Texts, each kind in a random order, and a teacher's vectors for them, cached in a folder."""
 
     def __init__(self, folder: Path, data: DataFolder, package: Path | None, limits: dict[str, int]) -> None:
-        self.folder, self.data, self.package, self.limits = folder, data, package, limits
+        self.folder = folder
+        self.data = data
+        self.package = package
+        self.limits = limits
         folder.mkdir(parents=True, exist_ok=True)
 
     def read(self, kind: str) -> tuple[list[str], NDArray[np.float32]]:

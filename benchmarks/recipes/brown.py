@@ -46,7 +46,9 @@ It needs the corpus as a text file with one sentence per line, words separated b
 it by --set data=FILE, or name it brown/paragraphs.txt in the folder that the environment variable HASHNLP_DATA names.
 A quarter of an hour of processor time."""
 
-_KNESER_NEY, _CACHE, _NETWORK = "Kneser-Ney", "cache", "network"
+_KNESER_NEY = "Kneser-Ney"
+_CACHE = "cache"
+_NETWORK = "network"
 _ROWS: tuple[tuple[tuple[str, ...], bool], ...] = (  # models, and whether their weights depend on context frequencies
     ((_KNESER_NEY,), False),
     ((_KNESER_NEY, _CACHE), False),

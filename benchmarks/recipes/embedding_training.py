@@ -135,7 +135,9 @@ def train_embedding(
     test = Rows(counted.test, np.searchsorted(classes, counted.test_labels))
     settings = replace(settings, device=cast(Any, resolve_device(settings.device, caller="compare-embeddings")))
     on_progress(0.0)
-    n_epochs, n_parameters, seconds = 0, 0, 0.0
+    n_epochs = 0
+    n_parameters = 0
+    seconds = 0.0
     scores: dict[str, list[NDArray[np.float32]]] = {"train": [], "test": []}
     for member in range(settings.members):
         seed = settings.members * run.seed + member
@@ -174,7 +176,10 @@ def train(
     random_state = np.random.RandomState(seed)
     network.to(settings.device)
     optimizer = RowwiseAdam(network.parameters(), lr=settings.learning_rate)
-    best, best_epoch, best_weights, epoch = -1.0, 0, {}, 0
+    best = -1.0
+    best_epoch = 0
+    best_weights = {}
+    epoch = 0
     for epoch in range(1, settings.max_epochs + 1):
         network.train()
         order = random_state.permutation(len(rows.labels))

@@ -277,7 +277,9 @@ def claim_table(results: Sequence[Result]) -> list[Table]:
 
 def compare_sizes(title: str, datasets: Iterable[tuple[str, Mapping[int, tuple[Result, Result]]]]) -> list[Table]:
     """Compare hash embeddings with standard embeddings on each dataset, seed by seed."""
-    rows, p_values, n_seeds = [], [], 0
+    rows = []
+    p_values = []
+    n_seeds = 0
     for name, pairs in datasets:
         if len(pairs) < 2:
             continue

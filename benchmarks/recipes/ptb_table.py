@@ -36,7 +36,9 @@ It needs train.txt, valid.txt and test.txt as Tomas Mikolov prepared them in one
 or name it ptb/ in the folder that the environment variable HASHNLP_DATA names. A quarter to half an hour of processor
 time, nearly all of it for the network."""
 
-_KNESER_NEY, _NETWORK, _CACHE = "Kneser-Ney", "network", "cache"
+_KNESER_NEY = "Kneser-Ney"
+_NETWORK = "network"
+_CACHE = "cache"
 _ROWS: tuple[tuple[str, ...], ...] = (
     (_KNESER_NEY,),
     (_NETWORK,),

@@ -72,7 +72,9 @@ def measure(data: DataFolder, method: str, size: int) -> dict[str, Any]:
     documents, classes = perturbed(rows), sorted(set(rows.labels))
     model = make_text_classifier(random_state=0)
     reset_peak()
-    idle, resident, seconds = resident_mb(), [], 0.0
+    idle = resident_mb()
+    resident = []
+    seconds = 0.0
     if method == "fit":
         (everything,) = chunks(documents, size, size)
         start = time.perf_counter()

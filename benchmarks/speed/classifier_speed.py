@@ -19,7 +19,9 @@ from sklearn_hashnlp import TextClassifier
 
 SET = "ag_news"
 OURS = "TextClassifier"
-PUBLISHED, SMALLER, FIVE_EPOCHS = "fastText", "fastText, bucket 2,000,000", "fastText, 5 epochs as published"
+PUBLISHED = "fastText"
+SMALLER = "fastText, bucket 2,000,000"
+FIVE_EPOCHS = "fastText, 5 epochs as published"
 OURS_ONE_THREAD, FASTTEXT_TWO_PROCESSES = "TextClassifier, one thread", "fastText, two processes"
 
 Setting = dict[str, Any]

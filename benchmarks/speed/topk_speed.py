@@ -32,7 +32,9 @@ MODEL: dict[str, Any] = {
 TREES = ("huffman", "cluster")
 ALL = "all words"
 VALID_EVERY = 100  # every hundredth paragraph
-CONTEXTS, ROWS, K = 4096, 256, 10
+CONTEXTS = 4096
+ROWS = 256
+K = 10
 TIE = 1e-5
 WORD = re.compile(r"\w+|[^\w\s]")
 

@@ -103,7 +103,9 @@ def character_ngrams() -> Drawing:
 def projections() -> Drawing:
     """Draw three rows and three random hyperplanes: a bit is the side on which a row lies."""
     d = Drawing(640, 300, "A bit is the side of a random hyperplane on which a row lies")
-    cx, cy, radius = 180, 150, 128
+    cx = 180
+    cy = 150
+    radius = 128
     d.circle(cx, cy, radius, color=GRAY, shade=0)
     normals = [12, 78, 140]
     for i, angle in enumerate(normals):

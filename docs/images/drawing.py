@@ -10,7 +10,12 @@ import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
-INK, GRAY, BLUE, ORANGE, GREEN, RED = "ink", "gray", "blue", "orange", "green", "red"
+INK = "ink"
+GRAY = "gray"
+BLUE = "blue"
+ORANGE = "orange"
+GREEN = "green"
+RED = "red"
 LIGHT = {INK: "#24292f", GRAY: "#57606a", BLUE: "#0b5cad", ORANGE: "#b45309", GREEN: "#1a7f37", RED: "#b42318"}
 DARK = {INK: "#e6edf3", GRAY: "#a3adb8", BLUE: "#6cb6ff", ORANGE: "#f0a35e", GREEN: "#5fca7c", RED: "#ff8f85"}
 SANS, MONO = "system-ui,'DejaVu Sans',sans-serif", "ui-monospace,'DejaVu Sans Mono',Menlo,monospace"

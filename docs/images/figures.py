@@ -36,7 +36,9 @@ def dots(
     left: float = 120,
 ) -> Drawing:
     """Draw rows of dots, each dot on a separate line, with its number at the right."""
-    step, columns, top = 15 * len(series) + 12, 62 * len(series), 40
+    step = 15 * len(series) + 12
+    columns = 62 * len(series)
+    top = 40
     gap = 620 / len(series)
     d = Drawing(640, top + step * len(rows) + 46, title)
     right, bottom = 632.0 - columns, top + step * len(rows)
@@ -51,7 +53,9 @@ def dots(
         d.circle(20 + gap * column, 16, 5, color=color, shade=1)
         d.text(32 + gap * column, 16, name, size=15, color=color, anchor="start", bold=True)
         for row, (label, values) in enumerate(rows):
-            y, value, is_mean = top + step * (row + 0.5), values[column], label.startswith("mean")
+            y = top + step * (row + 0.5)
+            value = values[column]
+            is_mean = label.startswith("mean")
             if not column:
                 d.text(left - 12, y, label, anchor="end", size=15, bold=is_mean)
                 d.line(8, y - step / 2, 632, y - step / 2, width=1.4 if is_mean else 0.6)

@@ -139,7 +139,9 @@ def with_site_links(text: str, folder: Path, page_folder: Path) -> str:
 
 
 def _site_link(match: re.Match[str], folder: Path, page_folder: Path) -> str:
-    label, target, anchor = match[1], (folder / match[2]).resolve(), match[3] or ""
+    label = match[1]
+    target = (folder / match[2]).resolve()
+    anchor = match[3] or ""
     up = "../" * len(page_folder.relative_to(ROOT / "docs").parts)
     name = target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else ""
     if name == "README.md":

@@ -32,9 +32,13 @@ from sklearn_hashnlp.text import HashingNgramVectorizer
 QUICK = os.environ.get("HASHNLP_QUICK") == "1"
 texts, labels = load_stdlib_docstrings(return_X_y=True)
 texts = np.array(texts, dtype=object)
-n_splits, n_train, widths = 3, 2800, 2 ** np.arange(8, 19, 2)
+n_splits = 3
+n_train = 2800
+widths = 2 ** np.arange(8, 19, 2)
 if QUICK:
-    n_splits, n_train, widths = 1, 100, 2 ** np.array([8, 14])
+    n_splits = 1
+    n_train = 100
+    widths = 2 ** np.array([8, 14])
 splits = StratifiedShuffleSplit(
     n_splits, train_size=n_train, test_size=n_train // 3, random_state=0
 )

@@ -29,9 +29,13 @@ from sklearn_hashnlp.datasets import load_stdlib_docstrings
 
 QUICK = os.environ.get("HASHNLP_QUICK") == "1"
 texts, labels = load_stdlib_docstrings(return_X_y=True)
-buckets, hashes, n_train = [100, 1_000, 10_000, 100_000], [1, 2, 3], 2800
+buckets = [100, 1_000, 10_000, 100_000]
+hashes = [1, 2, 3]
+n_train = 2800
 if QUICK:
-    buckets, hashes, n_train = [100, 1_000], [1, 2], 120
+    buckets = [100, 1_000]
+    hashes = [1, 2]
+    n_train = 120
 X_train, X_test, y_train, y_test = train_test_split(
     texts,
     labels,

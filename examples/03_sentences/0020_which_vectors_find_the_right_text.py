@@ -40,7 +40,9 @@ paragraphs = [
     for docstring in docstrings
     for part in docstring.split("\n\n")
 ]
-queries, texts, topics = [], [], []
+queries = []
+texts = []
+topics = []
 for docstring, module in zip(docstrings, modules, strict=True):
     first, _, rest = docstring.partition("\n\n")
     if len(first.split()) >= 5 and len(rest.split()) >= 5:

@@ -96,7 +96,9 @@ def size(path):
     return sum(file.stat().st_size for file in files) / 1e6
 
 
-megabytes, starts, agreements = {}, {}, {}
+megabytes = {}
+starts = {}
+agreements = {}
 for name, load in programs.items():
     program = PROGRAM.format(texts=str(base / "texts.txt"), load=load)
     done = subprocess.run(

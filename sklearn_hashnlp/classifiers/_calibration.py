@@ -204,7 +204,9 @@ def fit_calibration(
     labels drawn from the probabilities by ``earlier`` numbers. ``keeps_temperature`` sets h only.
     """
     scored = scored.sample()
-    lengths, weights, finds_half = scored.lengths, scored.weights()[:, np.newaxis], bool(scored.is_crop.any())
+    lengths = scored.lengths
+    weights = scored.weights()[:, np.newaxis]
+    finds_half = bool(scored.is_crop.any())
     if keeps_temperature and not finds_half:
         return
     whole = lengths[(lengths > 0) & np.isfinite(lengths) & ~scored.is_crop]

@@ -532,7 +532,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             self._tree_name = self.tree if self.loss == TreeLoss.name and isinstance(self.tree, str) else None
         divisor = None if starts else self._idf_divisor
         self._idf_divisor = net.prepare_tables(rows, self._tables(), calibration.n_rows, divisor, starts=starts)
-        self.solver_, sums, eps = "sgd", None, None
+        self.solver_ = "sgd"
+        sums = None
+        eps = None
         if starts and not settings.partial and adds_log_odds(self.get_params(), loss.name, len(rows)):
             sums = sum_by_label(net.linear_arrays(), rows)
         if settings.to_convergence and starts and not self.hidden_layer_sizes:
@@ -545,7 +547,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             net.rows_per_step = max(settings.batch_size, smallest)
 
     def _is_solved(self, labels: Labels, rows: SparseRows, loss: LossName, seeds: Seeds, device: str) -> bool:
-        parameters, n_classes, name = self.get_params(deep=False), len(labels.classes), type(self).__name__
+        parameters = self.get_params(deep=False)
+        n_classes = len(labels.classes)
+        name = type(self).__name__
         if choose_solver(parameters, loss, len(rows), n_classes, device, caller=name) == "sgd":
             return False
         warn_of_printers(self.callbacks, caller=name)

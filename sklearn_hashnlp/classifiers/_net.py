@@ -155,7 +155,9 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
     def __init__(
         self, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, calibrate: Calibrate
     ) -> None:
-        self.rows, self.calibration, self.order = rows, calibration, np.arange(len(rows))
+        self.rows = rows
+        self.calibration = calibration
+        self.order = np.arange(len(rows))
         self.is_shuffled, self.crops = settings.schedule.shuffle, calibrate == "auto"
         if self.is_shuffled:  # as the rows are in the first epoch
             np.random.default_rng(settings.seed).shuffle(self.order)
@@ -195,7 +197,9 @@ class OutOfBatchScores(UnseenScores):
 
     def scored(self, net: ClassifierNet) -> Scored | None:
         """Return the scores, if they say something; the data are released."""
-        scored, seen, loss = super().scored(net), self.seen, net.criterion_
+        scored = super().scored(net)
+        seen = self.seen
+        loss = net.criterion_
         self.seen = None
         if scored is None or seen is None or not _are_informative(loss, scored.select(~scored.is_crop)):
             return None

@@ -263,7 +263,9 @@ class _OpenedRows:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         check_errors(errors, get_args(Errors))
-        self.path, self._n_skipped, self._first = path, 0, ""
+        self.path = path
+        self._n_skipped = 0
+        self._first = ""
         skip = errors == "skip"
         decoding = Decoding(encoding, "surrogateescape" if skip else errors)
         lines, on_error = read_lines(Path(path), progress, decoding), self._skip if skip else None
@@ -289,7 +291,9 @@ def _batches(
     files: list[_OpenedRows], batch_size: int, *, multilabel: bool
 ) -> Iterator[tuple[list[str], NDArray[np.str_] | list[list[str]]]]:
     """Yield the texts and labels of files in batches."""
-    rows, n_rows, n_labels = chain.from_iterable(files), 0, 0
+    rows = chain.from_iterable(files)
+    n_rows = 0
+    n_labels = 0
     source = files[0].path if len(files) == 1 else "stream_labelled"
     while batch := list(islice(rows, batch_size)):
         names = [name for row in batch for name in row.labels]

@@ -231,7 +231,9 @@ class TextReader:
 
 def _refuse_table(first_line: str, source: str) -> None:
     """Raise an error if the first line is a JSON object or a header with a usual text column."""
-    kind, file_format, more = "", "", ""
+    kind = ""
+    file_format = ""
+    more = ""
     if first_line.lstrip().startswith("{"):
         try:
             json.loads(first_line)
@@ -258,7 +260,9 @@ class _StreamLines:
 
     def __init__(self, stream: IO[bytes], source: str, decoding: Decoding) -> None:
         self.ready = False
-        self._stream, self._source, self._decoding = decoding.stream(stream), source, decoding
+        self._stream = decoding.stream(stream)
+        self._source = source
+        self._decoding = decoding
 
     def __iter__(self) -> Iterator[str]:
         rest: list[bytes] = []  # chunks of an unfinished line, joined once

@@ -132,7 +132,9 @@ class NgramInverter:
         order = np.lexsort((-count, column))
         self._order = order = order[column[order] >= 0]
         self._ngrams = [ngrams[index] for index in order.tolist()]
-        self._source_of, self._columns, self._n_times = source_of[order], column[order], count[order]
+        self._source_of = source_of[order]
+        self._columns = column[order]
+        self._n_times = count[order]
         self._is_indexed = True
 
     def ngrams_of(self, column: int) -> list[str]:

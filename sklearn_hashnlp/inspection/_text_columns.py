@@ -158,7 +158,9 @@ def _of_steps(steps: Sequence[Any]) -> TextColumns:
 
 def _of_union(union: FeatureUnion) -> TextColumns:
     sources: list[Source] = []
-    n_columns, vector, vector_columns = 0, "", range(0)
+    n_columns = 0
+    vector = ""
+    vector_columns = range(0)
     for name, transformer, weight in union._iter():
         part = TextColumns.of(transformer)
         for source in part.sources:

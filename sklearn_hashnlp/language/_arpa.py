@@ -181,7 +181,10 @@ class _Reader:
 
     def read_ngrams(self, n: int, size: int, word_ids: dict[bytes, int], *, is_last: bool) -> _Section:
         """Read the n-grams of one order, except those with ``<s>`` after another word."""
-        ids, log_probs, backoffs, lines = array("i"), array("d"), array("d"), array("q")
+        ids = array("i")
+        log_probs = array("d")
+        backoffs = array("d")
+        lines = array("q")
         start = _START.encode()
         for fields in self._entries(n, size):
             log_prob, backoff = self._numbers(fields, n, is_last)

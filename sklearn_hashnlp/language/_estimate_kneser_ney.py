@@ -44,7 +44,9 @@ def estimate_kneser_ney(
         if n > 0:
             levels[-1].backoffs[:] = np.log10(weights[node_of >= 0])
         chosen: Any = slice(None) if keep.all() else keep  # a slice copies nothing
-        words, parents, suffixes = level.words[chosen], level.parents[chosen], level.suffixes[chosen]
+        words = level.words[chosen]
+        parents = level.parents[chosen]
+        suffixes = level.suffixes[chosen]
         levels.append(
             TrieLevel(
                 words=words,

@@ -75,7 +75,10 @@ from sklearn_hashnlp.trees import SoftmaxTree
 OutputLayer: TypeAlias = Literal["hsigmoid", Softmax]
 
 # Of the network that tree="learned" trains first: its share of a TimeLimit, and the parameters of the other one.
-_SMALL_EMBEDDING, _SMALL_HIDDEN, _SMALL_EPOCHS, _SMALL_TIME = 64, 256, 2, 0.25
+_SMALL_EMBEDDING = 64
+_SMALL_HIDDEN = 256
+_SMALL_EPOCHS = 2
+_SMALL_TIME = 0.25
 _SMALL_PARAMETERS = (
     *("order", "far_context", "across_sentences", "embedding"),
     *("optimizer", "learning_rate", "batch_size", "device"),
@@ -480,7 +483,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         return hasattr(self, "net_") and net is self.net_
 
     def _new_net(self, corpus: TrainingData, seeds: Seeds, device: str) -> LanguageNet:
-        vocabulary, name, tree = corpus.tokenizer.vocabulary, type(self).__name__, None
+        vocabulary = corpus.tokenizer.vocabulary
+        name = type(self).__name__
+        tree = None
         if self.output == "hsigmoid" and self.tree == "learned":
             tree = self._learn_tree(corpus, seeds, device)
         elif self.output == "hsigmoid":
@@ -516,7 +521,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     def _resume(self, checkpoints: Checkpoints, model: HsigmoidLanguageModel, X: Any, X_valid: Any) -> Self:
         """Continue an interrupted training as if it had not been interrupted."""
         last = len(model.history_)
-        net, seeds, first = model.net_, model._seeds, model._first_epoch
+        net = model.net_
+        seeds = model._seeds
+        first = model._first_epoch
         check_same_network(self, net, model._tokenizer)
         hash_seed = net.architecture()["hash_seed"]  # of the first of its trainings
         stopping = self._stopping()

@@ -148,7 +148,9 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         text = _text_of(windows, len(tokenizer.vocabulary), separate=separate)
         trie, own_discounts = estimate_kneser_ney(text, discounts, min_counts)
         self._set_tokenizer(tokenizer)
-        self._trie, self.discounts_, self.n_ngrams_ = trie, own_discounts, level_sizes(trie, order)
+        self._trie = trie
+        self.discounts_ = own_discounts
+        self.n_ngrams_ = level_sizes(trie, order)
         return self
 
     def save_arpa(self, path: str | PathLike[str]) -> None:
@@ -285,7 +287,9 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         if discounts.shape != (order, 3):
             raise ValueError(f"The discounts have the shape {discounts.shape}, and the order is {order}.")
         check_trie(trie, n_words=len(self._tokenizer.vocabulary), order=order)
-        self._trie, self.discounts_, self.n_ngrams_ = trie, discounts, level_sizes(trie, order)
+        self._trie = trie
+        self.discounts_ = discounts
+        self.n_ngrams_ = level_sizes(trie, order)
 
 
 def _text_of(windows: WordWindows, n_words: int, *, separate: bool) -> NgramText:

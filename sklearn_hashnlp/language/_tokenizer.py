@@ -127,7 +127,9 @@ class Tokenizer:
         """Encode a corpus and add special tokens to its sentences."""
         if isinstance(corpus, EncodedWindows):
             return self._windows_of_ids(corpus)
-        vocabulary, order, far = self.vocabulary, self.order, self.far
+        vocabulary = self.vocabulary
+        order = self.order
+        far = self.far
         n_start = order - 1 if self.padding == "full" else 1
         n_words = far.n_words + len(corpus.lengths) * (n_start + 1) + len(corpus.ids)
         # Start of each sentence with its special tokens, and index of each word.
@@ -138,7 +140,9 @@ class Tokenizer:
         targets = np.full(n_words, vocabulary.start_id, dtype=np.int32)
         targets[starts + lengths - 1] = vocabulary.end_id
         targets[indices] = vocabulary.encode(corpus.words)[corpus.ids]
-        inputs, codes, start = targets, None, vocabulary.start_id
+        inputs = targets
+        codes = None
+        start = vocabulary.start_id
         if self.word_encoder is not None:
             inputs = (targets != vocabulary.start_id).astype(np.int32)  # 0 is the start token, 1 the end token
             inputs[indices] = corpus.ids + 2

@@ -296,7 +296,9 @@ class HierarchicalSoftmax(CheckedState):
         if runs_compiled(inputs, self.weight):
             classes = self._descend(inputs, features, np.empty(0))
         else:
-            scorer, tensors, blocks = self._scorer(), self._tensors_on(inputs.device), self._blocks(inputs, features)
+            scorer = self._scorer()
+            tensors = self._tensors_on(inputs.device)
+            blocks = self._blocks(inputs, features)
             classes = torch.cat([tensors.greedy(all_scores(scorer, tensors, *block)) for block in blocks])
         return unflatten_rows(classes, input.shape[:-1])
 

@@ -86,10 +86,17 @@ class SGNNProjection(nn.Module):
         check_parameters("SGNNProjection", _CONSTRAINTS, locals())
         if density < 1 and hyperplanes == "google":
             raise ValueError(f"SGNNProjection: density must be 1 for hyperplanes='google', got {density!r}.")
-        self.num_projections, self.num_bits, self.output = num_projections, num_bits, output
-        self.density, self.hyperplanes, self.seed = density, hyperplanes, seed
+        self.num_projections = num_projections
+        self.num_bits = num_bits
+        self.output = output
+        self.density = density
+        self.hyperplanes = hyperplanes
+        self.seed = seed
         drawn = Hyperplanes.of(hyperplanes, num_projections * num_bits, density=density, seed=seed)
-        self._kind, self._n, self._threshold, self._scale = drawn.kind, drawn.n, drawn.threshold, drawn.scale
+        self._kind = drawn.kind
+        self._n = drawn.n
+        self._threshold = drawn.threshold
+        self._scale = drawn.scale
         self._keys = drawn.keys.tolist()
         for name, array in (("ties", drawn.ties != 0), ("quantiles", QUANTILES), ("seeds", drawn.seeds)):
             self.register_buffer(name, torch.tensor(array, device=device), persistent=False)

@@ -174,7 +174,10 @@ class SGNNTransformer(nn.Module):
             )
         if depths == 2 and n_layers < 2:
             raise ValueError(f"SGNNTransformer: depths=2 needs n_layers of 2 or more, got {n_layers}. Set depths=1.")
-        self.n_features, self.embedding_dim, self.depths, self.init = n_features, embedding_dim, depths, init
+        self.n_features = n_features
+        self.embedding_dim = embedding_dim
+        self.depths = depths
+        self.init = init
         self.linear = nn.Linear(n_features, embedding_dim, bias=False)
         self.tables = LSHEmbedding(n_tables, table_bits, embedding_dim, key_bits) if n_tables else None
         self.position_gain = nn.Parameter(torch.ones(())) if positions else None

@@ -212,7 +212,9 @@ def path_log_probs(
             1
         )
     visits = (path_nodes >= int(wide_root)).nonzero(as_tuple=True)
-    rows, nodes, branches = visits[0], path_nodes[visits], path_branches[visits]
+    rows = visits[0]
+    nodes = path_nodes[visits]
+    branches = path_branches[visits]
     # The scores of all visits are concatenated: owners[i] is the visit of score i, and starts[v] the first of visit v.
     first = paths.first_rows[nodes]
     widths = paths.first_rows[nodes + 1] - first

@@ -96,7 +96,9 @@ class RowwiseAdam(RowwiseOptimizer):
         mean = means[rows].lerp_(gradients, 1 - beta_1)
         square = squares[rows].lerp_(gradients.square().mean(dim=1), 1 - beta_2)
         step = steps[rows] + 1
-        means[rows], squares[rows], steps[rows] = mean, square, step
+        means[rows] = mean
+        squares[rows] = square
+        steps[rows] = step
         size = (square / (1 - beta_2**step)).sqrt_().add_(group["eps"])
         updates: Tensor = mean * (group["lr"] / ((1 - beta_1**step) * size)).unsqueeze(1)
         return updates

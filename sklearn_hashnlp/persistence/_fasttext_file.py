@@ -119,7 +119,9 @@ class _Reader:
 
     def entries(self, n: int) -> tuple[list[bytes], NDArray[Any]]:
         """Read the names of the entries of a dictionary, and their counts and kinds."""
-        names, tails, at = [], [], self.size - self.left
+        names = []
+        tails = []
+        at = self.size - self.left
         with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             for _ in range(n):
                 end = content.find(b"\0", at)

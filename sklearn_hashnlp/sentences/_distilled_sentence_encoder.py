@@ -176,7 +176,10 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
         mean: NDArray[np.float32],
         history: list[dict[str, Any]],
     ) -> None:
-        self._dictionary, self.coef_, self.intercept_, self.history_ = dictionary, coefficients, mean, history
+        self._dictionary = dictionary
+        self.coef_ = coefficients
+        self.intercept_ = mean
+        self.history_ = history
         self.n_parameters_ = coefficients.size
 
     @property

@@ -229,7 +229,10 @@ class RecordTraining(Callback):  # type: ignore[misc]  # skorch has no types
         if self.every is None or state.batch % self.every:
             self._add_entry(net)
         if state.batch == dataset_train.n_batches:  # else a time limit was reached
-            state.epoch, state.batch, state.losses, state.sizes = state.epoch + 1, 0, [], []
+            state.epoch = state.epoch + 1
+            state.batch = 0
+            state.losses = []
+            state.sizes = []
 
     def _add_entry(self, net: Any) -> None:
         state, every = self.state, self.every or len(self.state.losses)

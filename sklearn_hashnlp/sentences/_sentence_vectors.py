@@ -68,7 +68,9 @@ class SentenceVectors(TextInputMixin, ParameterChecks, ClassNamePrefixFeaturesOu
         """Compute sentence vectors as an array, even if ``set_output`` has set a container."""
         check_is_fitted(self)
         name, encode_rows = type(self).__name__, self._row_encoder()
-        longest, parts, indices = 0, [], []
+        longest = 0
+        parts = []
+        indices = []
         seen: dict[str, int] = {}  # equal texts have one vector: in another batch its last bits would differ
         for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=_CHUNK_CHARACTERS):
             words, rows = encode_words(chunk, first=first, featurizer=WORD_SPLITTER, caller=name)

@@ -429,8 +429,12 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
             WordFrequencies.count(paragraphs),
         )
         net = make_sentence_net(sentence_architecture(self), device).initialized(seeds.module)
-        self.log_, self.waiting_share_, self._seeds = [], 0.0, seeds
-        self._trained_on, self._training_state, self._reader = paragraphs.digest(), None, reader
+        self.log_ = []
+        self.waiting_share_ = 0.0
+        self._seeds = seeds
+        self._trained_on = paragraphs.digest()
+        self._training_state = None
+        self._reader = reader
         self._keep_net(net, [])
         text = TrainingText.of(paragraphs, reader)
         self._score("untrained")
@@ -567,7 +571,9 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         """Load the state of :meth:`_get_model_state`; the parameters may have changed since."""
         prefix = "reader."
         of_reader = {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
-        self.log_, self.waiting_share_, self._training_state = values["log"], values["waiting_share"], None
+        self.log_ = values["log"]
+        self.waiting_share_ = values["waiting_share"]
+        self._training_state = None
         self._seeds, self._trained_on = Seeds(*values["seeds"]), values["trained_on"]
         self._reader = SentenceReader.from_state(values["reader"], of_reader)
         self._keep_net(net_from_state(values, arrays, values["history"]), [])

@@ -26,11 +26,17 @@ _MANY_TEXTS = 20_000  # with more texts, word n-grams suffice
 _MANY_CHARACTERS = 8_000_000  # in all texts: character n-grams take ten times as long as word n-grams
 _SAMPLE, _SAMPLE_CHARACTERS = 2048, 500_000  # maximum size of the sample for the share of unseen words
 _MANY_UNSEEN = 0.25
-_RANGE, _MANY_LETTERS, _RANGE_OF_MANY_LETTERS = (2, 5), 120, (1, 4)  # n-grams of characters; letters in the sample
+# n-grams of characters; letters in the sample
+_RANGE = (2, 5)
+_MANY_LETTERS = 120
+_RANGE_OF_MANY_LETTERS = (1, 4)
 
 # The weight of n-grams of characters relative to n-grams of words, chosen by cross-validation.
 _DEFAULT_WEIGHT, _SMALLER_WEIGHT = 0.5, 0.25
-_MIN_TEXTS, _MAX_TEXTS, _MAX_CHARACTERS = 30, 5000, 500_000  # of a sample
+# of a sample
+_MIN_TEXTS = 30
+_MAX_TEXTS = 5000
+_MAX_CHARACTERS = 500_000
 _MAX_CLASSES, _MAX_WEIGHTS = 256, 2**26  # of a problem; a larger one is not worth its memory
 _FOLDS, _EPOCHS = 5, 4
 _STRENGTH, _SHARE = 3.0, 0.03  # C, and the factor of the log-odds of naive Bayes

@@ -245,7 +245,9 @@ def hashed_counts(
 ) -> Any:
     """Read, hash and count documents in chunks, on ``n_jobs`` threads."""
     n_characters = WORD_CHUNK if spec.analyzer == "word" else CHARACTER_CHUNK
-    counter, options, preprocess = ngram_counter(spec), count_options(spec), _preprocessor(spec)
+    counter = ngram_counter(spec)
+    options = count_options(spec)
+    preprocess = _preprocessor(spec)
 
     def append_rows(rows: Any, first: int, chunk: list[Any]) -> None:
         texts = plain_texts(chunk, first=first, caller=caller, decode=spec.decode)

@@ -74,7 +74,9 @@ def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[
         size += sum(map(len, documents_read)) if set(map(type, documents_read)) <= {str, bytes} else n_characters
         if size >= n_characters:
             yield first, chunk
-            first, size, chunk = first + len(chunk), 0, []
+            first = first + len(chunk)
+            size = 0
+            chunk = []
     if chunk:
         yield first, chunk
 

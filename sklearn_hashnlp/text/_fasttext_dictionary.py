@@ -22,7 +22,9 @@ MAX_BUCKET = 2**31 - 1
 MAX_LENGTH = 1000  # of n-grams: the time of a text is in proportion
 
 # In model folders.
-_NAMES, _OFFSETS, _COUNTS = "dictionary.names", "dictionary.offsets", "dictionary.counts"
+_NAMES = "dictionary.names"
+_OFFSETS = "dictionary.offsets"
+_COUNTS = "dictionary.counts"
 _PRUNED = "dictionary.pruned"
 _INTEGERS = ("n_words", "bucket", "word_ngrams", "min_n", "max_n")
 

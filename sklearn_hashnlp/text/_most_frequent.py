@@ -141,7 +141,9 @@ class _TopCounts:
             ties = np.flatnonzero(counts == self.threshold)
             keep[ties[: self.max_results - np.count_nonzero(keep)]] = True
             values, counts = values[keep], counts[keep]
-        self._values, self._counts, self._size = [values], [counts], len(values)
+        self._values = [values]
+        self._counts = [counts]
+        self._size = len(values)
 
 
 def _change_error() -> RuntimeError:

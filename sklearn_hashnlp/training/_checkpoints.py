@@ -34,7 +34,9 @@ class Checkpoints:
     @classmethod
     def of(cls, estimator: Any, *, every: float | None = None) -> Self | None:
         """Return the checkpoints in ``checkpoint_dir``: None, a path, or (path, epochs to keep)."""
-        name, folder, keep = type(estimator).__name__, estimator.checkpoint_dir, "best"
+        name = type(estimator).__name__
+        folder = estimator.checkpoint_dir
+        keep = "best"
         if isinstance(folder, tuple | list):
             if len(folder) != 2 or not isinstance(folder[0], str | PathLike) or folder[1] not in _KEPT:
                 raise ValueError(

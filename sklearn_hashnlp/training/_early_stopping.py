@@ -65,7 +65,9 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
 
     def release(self) -> None:
         """Release the weights of the best epoch."""
-        self._undo_logs, self._copies, self.best_weights = {}, {}, None
+        self._undo_logs = {}
+        self._copies = {}
+        self.best_weights = None
 
     def _keep(self, net: Any) -> None:
         if not self.restore:

@@ -125,7 +125,9 @@ class LearningRateSchedule(Callback):  # type: ignore[misc]  # skorch has no typ
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
         """Start, or resume with the learning rate of the new plan."""
-        schedule, resumed, n_epochs = self.settings.schedule, self.resumed, self.settings.max_epochs
+        schedule = self.settings.schedule
+        resumed = self.resumed
+        n_epochs = self.settings.max_epochs
         # The rate rises to its full value in the warmup, and decreases to 0 after the last step.
         self._n_warmup = 0 if resumed.first_epoch else min(schedule.warmup_steps, _WARMUP_EPOCHS * self.n_batches)
         self._decays, self._n_steps = schedule.decay == "linear", n_epochs * self.n_batches
@@ -153,7 +155,9 @@ class LearningRateSchedule(Callback):  # type: ignore[misc]  # skorch has no typ
         if self.plateau is None:
             return
         net.history.record("lr", net.optimizer_.param_groups[0]["lr"])
-        (patience, factor), best, waited = self.plateau, math.inf, 0
+        (patience, factor) = self.plateau
+        best = math.inf
+        waited = 0
         for entry in net.history[self.resumed.first_epoch :]:
             loss = -score_of(entry, self.settings.monitor)
             waited = 0 if waited >= patience else waited
@@ -178,7 +182,9 @@ def _configured(
     options: Mapping[str, Any],
 ) -> Iterator[None]:
     """Configure a net for training, and remove its data afterwards."""
-    net.optimizer_, net.lr, net.was_trained = optimizer, settings.learning_rate, True
+    net.optimizer_ = optimizer
+    net.lr = settings.learning_rate
+    net.was_trained = True
     net.batch_size, net.verbose = settings.batch_size, settings.verbose
     old_loss = net.criterion_
     if loss is not None:

@@ -15,7 +15,9 @@ class _Shared:
     """A torch setting shared by all Python threads: how many changed it, and the user's value."""
 
     def __init__(self, of_the_user: Any) -> None:
-        self.lock, self.n_inside, self.of_the_user = Lock(), 0, of_the_user
+        self.lock = Lock()
+        self.n_inside = 0
+        self.of_the_user = of_the_user
 
 
 _threads, _dtype = _Shared(1), _Shared(torch.float32)

@@ -44,7 +44,9 @@ _MIN_VALIDATION_ROWS = 20  # minimum for a meaningful accuracy
 
 def validation_split(rows: AnySamples, fraction: float, *, seed: int) -> tuple[AnySamples, AnySamples | None]:
     """Split off a validation set, stratified by class; None, with a warning, for too few rows."""
-    indices, stratify, n_classes = np.arange(len(rows)), None, 1
+    indices = np.arange(len(rows))
+    stratify = None
+    n_classes = 1
     if rows.targets.ndim == 1:
         counts = np.bincount(rows.targets)
         indices = np.flatnonzero(counts[rows.targets] > 1)

@@ -167,7 +167,9 @@ def ranges(starts: Ints, sizes: Ints) -> Ints:
 
 def _preorder_numbers(children: Ints, offsets: Ints) -> Ints:
     """Return the pre-order numbers of inner nodes: each before its children, first child first."""
-    parents, of_edges, inner = np.full(len(offsets) - 1, -1, dtype=np.int64), edge_parents(offsets), children >= 0
+    parents = np.full(len(offsets) - 1, -1, dtype=np.int64)
+    of_edges = edge_parents(offsets)
+    inner = children >= 0
     parents[children[inner]] = of_edges[inner]
     sizes = _subtree_sizes(parents)
     edge_sizes = np.zeros_like(children)

@@ -159,7 +159,9 @@ def _nearest(vectors: Floats, means: Floats) -> tuple[Ints, Floats]:
 def exchange(vectors: Floats, weights: Floats, labels: Ints, price: float) -> Ints:
     """Move rows to lower the variance in clusters plus ``price`` times the mean cluster size."""
     # By Hartigan & Wong (1979): unlike Lloyd's method, it accounts for how a move changes the means.
-    rows, shares, labels = vectors.astype(np.float64), weights.astype(np.float64), labels.copy()
+    rows = vectors.astype(np.float64)
+    shares = weights.astype(np.float64)
+    labels = labels.copy()
     shares /= shares.sum()
     # Sums do not depend on the number of threads in einsum.
     price *= float(np.einsum("i,ij->", shares, (rows - np.einsum("i,ij->j", shares, rows)) ** 2))

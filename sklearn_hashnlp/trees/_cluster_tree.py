@@ -156,7 +156,10 @@ class _Clusters:
             parts = np.minimum(np.stack([left_parts, parts - left_parts], axis=1).ravel(), sizes)
             whole = parts == 1
             results.append((starts[whole], sizes[whole], owners[whole]))
-            starts, sizes, owners, parts = starts[~whole], sizes[~whole], owners[~whole], parts[~whole]
+            starts = starts[~whole]
+            sizes = sizes[~whole]
+            owners = owners[~whole]
+            parts = parts[~whole]
         starts, sizes, owners = (np.concatenate(column) for column in zip(*results, strict=True))
         by_start = np.argsort(starts)
         return starts[by_start], sizes[by_start], owners[by_start]
@@ -191,7 +194,11 @@ def _grow(
     positions: list[Ints] = []
     children: list[Ints] = []
     # Nodes without children so far: their numbers, and the start and size of their classes in `order`.
-    nodes, starts, sizes, n_nodes, depth = np.array([0]), np.array([0]), np.array([len(order)]), 1, 0
+    nodes = np.array([0])
+    starts = np.array([0])
+    sizes = np.array([len(order)])
+    n_nodes = 1
+    depth = 0
 
     while True:
         arity, leaf_size = levels[min(depth, len(levels) - 1)]
@@ -200,7 +207,9 @@ def _grow(
         parents.append(np.repeat(nodes[flat], sizes[flat]))
         positions.append(leaves)
         children.append(~order[leaves])
-        nodes, starts, sizes = nodes[~flat], starts[~flat], sizes[~flat]
+        nodes = nodes[~flat]
+        starts = starts[~flat]
+        sizes = sizes[~flat]
         if not len(nodes):
             break
         starts, sizes, owners = clusters.split(order, starts, sizes, np.minimum(arity, sizes), generator)
@@ -211,7 +220,10 @@ def _grow(
         positions.append(starts)
         children.append(np.where(inner, n_nodes + np.cumsum(inner) - 1, ~order[starts]))
         nodes = n_nodes + np.arange(int(inner.sum()))
-        starts, sizes, n_nodes, depth = starts[inner], sizes[inner], n_nodes + len(nodes), depth + 1
+        starts = starts[inner]
+        sizes = sizes[inner]
+        n_nodes = n_nodes + len(nodes)
+        depth = depth + 1
     owner_nodes = np.concatenate(parents)
     edges = np.concatenate(children)[np.lexsort((np.concatenate(positions), owner_nodes))]
     offsets = np.append(0, np.cumsum(np.bincount(owner_nodes, minlength=n_nodes)))

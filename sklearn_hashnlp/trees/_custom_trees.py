@@ -151,7 +151,10 @@ def _grow(starts: Ints, lengths: Ints, branches: Ints) -> tuple[Ints, Ints]:
     children: list[Ints] = []
     arities: list[Ints] = []
     # The classes with longer paths, the current node of each, and the first node of the level.
-    alive, nodes, first, level = np.arange(n_classes), np.zeros(n_classes, dtype=np.int64), 0, 0
+    alive = np.arange(n_classes)
+    nodes = np.zeros(n_classes, dtype=np.int64)
+    first = 0
+    level = 0
     while len(alive):
         if (lengths[alive] == level).any():
             _refuse_prefix(starts, lengths, branches, alive, nodes, level)
@@ -178,7 +181,9 @@ def _grow(starts: Ints, lengths: Ints, branches: Ints) -> tuple[Ints, Ints]:
         child_values[of_class[ends]] = ~alive[ends]
         children.append(child_values)
         arities.append(arity)
-        alive, nodes, level = alive[~ends], child_values[of_class[~ends]], level + 1
+        alive = alive[~ends]
+        nodes = child_values[of_class[~ends]]
+        level = level + 1
     return np.concatenate(children), np.append(0, np.cumsum(np.concatenate(arities)))
 
 

@@ -198,10 +198,14 @@ class SoftmaxTree:
         offsets = np.append(0, np.cumsum(self.depths))
         nodes = np.empty(offsets[-1], dtype=np.int64)
         branches = np.empty(offsets[-1], dtype=np.int64)
-        node, branch, indices = self.class_parent, self.class_branch, offsets[1:] - 1
+        node = self.class_parent
+        branch = self.class_branch
+        indices = offsets[1:] - 1
         while True:
             below_root = node >= 0
-            node, branch, indices = node[below_root], branch[below_root], indices[below_root]
+            node = node[below_root]
+            branch = branch[below_root]
+            indices = indices[below_root]
             if not len(node):
                 return offsets, nodes, branches
             nodes[indices], branches[indices] = node, branch

@@ -49,7 +49,9 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
         return SoftmaxTree([], [0])
     children, arities = [], []
     # The nodes of one level, with the classes start..start+size-1.
-    starts, sizes, n_nodes = np.array([0]), np.array([n_classes]), 1
+    starts = np.array([0])
+    sizes = np.array([n_classes])
+    n_nodes = 1
     while len(sizes):
         below = np.minimum(arity, sizes)
         parents = np.repeat(np.arange(len(sizes)), below)
@@ -60,7 +62,9 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
         inner = sizes > 1
         children.append(np.where(inner, n_nodes + np.cumsum(inner) - 1, ~starts))
         arities.append(below)
-        starts, sizes, n_nodes = starts[inner], sizes[inner], n_nodes + int(inner.sum())
+        starts = starts[inner]
+        sizes = sizes[inner]
+        n_nodes = n_nodes + int(inner.sum())
     edges, offsets = np.concatenate(children), np.append(0, np.cumsum(np.concatenate(arities)))
     return SoftmaxTree(*renumber(edges, offsets))
 
@@ -190,7 +194,9 @@ def _merge(
     """Return the children of each merge, in the order of merging."""
     children: list[int] = []
     merge_weights: list[float] = []
-    n_leaves, leaf, merge = len(leaves), 0, 0
+    n_leaves = len(leaves)
+    leaf = 0
+    merge = 0
     for take in takes:
         weight = 0.0
         taken = []

@@ -38,7 +38,10 @@ def noisy_texts(n_texts=1600, n_words=300):
 
 
 TEXTS, LABELS = noisy_texts()
-TRAIN, Y_TRAIN, TEST, Y_TEST = TEXTS[:N_TRAIN], LABELS[:N_TRAIN], TEXTS[N_TRAIN:], LABELS[N_TRAIN:]
+TRAIN = TEXTS[:N_TRAIN]
+Y_TRAIN = LABELS[:N_TRAIN]
+TEST = TEXTS[N_TRAIN:]
+Y_TEST = LABELS[N_TRAIN:]
 
 
 def overconfidence(model, X=TEST, y=Y_TEST):

@@ -221,7 +221,9 @@ def test_fitting_row_by_row_converges_to_the_fit_of_all_rows(multilabel):
 
 def test_fitting_part_by_part_converges_to_the_fit_of_all_rows():
     example = Example.drawn("softmax", 0.5, 0.3, n_rows=8000)
-    order, found, n_rows = np.random.default_rng(0).permutation(8000), None, 0
+    order = np.random.default_rng(0).permutation(8000)
+    found = None
+    n_rows = 0
     for part in np.split(order, 40):
         found = fitted(example.loss, example.scored.select(part), example.counts, earlier=found, n_earlier=n_rows)
         n_rows += len(part)

@@ -54,7 +54,9 @@ def test_along_the_paths_of_a_tree():
     torch.manual_seed(0)
     layer = HierarchicalSoftmax(huffman_tree([9, 1, 4, 2, 2]), 5, dtype=torch.float64)
     torch.nn.init.normal_(layer.weight)
-    loss, hidden, targets = TreeLoss(layer=layer), torch.from_numpy(SCORES), torch.from_numpy(CLASSES)
+    loss = TreeLoss(layer=layer)
+    hidden = torch.from_numpy(SCORES)
+    targets = torch.from_numpy(CLASSES)
     probabilities = loss.probabilities(loss.scores(hidden).detach().numpy())
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     found = loss(hidden, targets).detach().numpy()
@@ -135,7 +137,9 @@ def test_the_best_constant_scores_have_no_gradient(name):
 @pytest.mark.parametrize("name", sorted(LOSSES.keys() - {"hsigmoid", "soft_softmax"}))
 def test_no_second_difference_of_a_loss_is_larger_than_its_curvature(name):
     bases = torch.from_numpy(np.stack([*SCORES, np.zeros(5), [0, 0, -40, -40, -40]]))
-    labels, step, largest = torch.zeros(len(bases), dtype=torch.long), 1e-3, 0.0
+    labels = torch.zeros(len(bases), dtype=torch.long)
+    step = 1e-3
+    largest = 0.0
     for direction in [*RNG.normal(size=(20, 5)), np.eye(5)[0], np.eye(5)[0] - np.eye(5)[1]]:
         move = step * torch.from_numpy(direction / np.linalg.norm(direction))
         minus, middle, plus = (LOSSES[name]()(scores, labels) for scores in (bases - move, bases, bases + move))

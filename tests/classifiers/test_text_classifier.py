@@ -243,7 +243,9 @@ def threads_of_transforms(monkeypatch):
 def test_n_jobs_set_after_fit_reach_the_vectorizer(features, pretrained, threads_of_transforms):
     encoder = Topics().fit([]) if pretrained else None
     model = TextClassifier(features=features, pretrained=encoder, n_jobs=2, **SMALL).fit(FEW, KINDS)
-    expected, vectorizer, before = model.predict_proba(FEW), model.pipeline_[0], repr(model.pipeline_[0])
+    expected = model.predict_proba(FEW)
+    vectorizer = model.pipeline_[0]
+    before = repr(model.pipeline_[0])
     assert set(threads_of_transforms) == {2}
     for n_jobs in (1, None):
         threads_of_transforms.clear()

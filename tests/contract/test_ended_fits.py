@@ -26,7 +26,9 @@ class In(Callback):  # type: ignore[misc]
     """Does something in every training batch of an epoch, or at its end."""
 
     def __init__(self, batch: Callable[[], None] | None = None, end: Callable[[], None] | None = None, epoch: int = 2):
-        self.batch, self.end, self.epoch = batch, end, epoch
+        self.batch = batch
+        self.end = end
+        self.epoch = epoch
 
     def on_batch_begin(self, net: Any, training: bool = False, **_: Any) -> None:
         if self.batch is not None and training and len(net.history) == self.epoch:

@@ -95,7 +95,9 @@ def check_message(name, error):
 @pytest.mark.parametrize("name", LEARN_LABELS)
 def test_a_label_after_fit_is_refused_with_calls_that_work(name):
     case = CASES[name]
-    X, y, all_labels = case.X[:20], np.where(LABELS[:20] == "sport", "sport", "others"), ["others", "sport", "weather"]
+    X = case.X[:20]
+    y = np.where(LABELS[:20] == "sport", "sport", "others")
+    all_labels = ["others", "sport", "weather"]
     new = np.where(LABELS[:20] == "weather", "weather", y)
     model = case.make().fit(X, y)
     with pytest.raises(ValueError, match="'weather' in y was not seen before") as caught:

@@ -15,7 +15,9 @@ from sklearn_hashnlp import TextClassifier
 from sklearn_hashnlp.datasets import load_stdlib_docstrings, stream_labelled
 
 ROOT = Path(__file__).parents[2]
-N_FILES, N_PER_FILE, N_WORDS = 100, 100_000, 10
+N_FILES = 100
+N_PER_FILE = 100_000
+N_WORDS = 10
 SPARE = 300 * 2**20  # bytes that the process may take beyond those after its first file
 
 
@@ -35,7 +37,10 @@ def train(path: Path) -> None:
     """Read a file again and again, with limited memory from the second time on; print figures as JSON."""
     classes = write_sentences(path)
     model = TextClassifier(random_state=0, n_jobs=1).partial_fit(["a b", "c d"], classes[:2], classes=classes)
-    n_seen, seconds, peaks, started = 0, [], [], time.process_time()
+    n_seen = 0
+    seconds = []
+    peaks = []
+    started = time.process_time()
     for texts, labels in stream_labelled([path] * N_FILES):
         model.partial_fit(texts, labels)
         n_seen += len(texts)

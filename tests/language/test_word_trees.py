@@ -11,7 +11,9 @@ from sklearn_hashnlp.language._language_net import cooccurrence_vectors, word_cl
 from sklearn_hashnlp.language._tokenizer import read_training_data
 
 RNG = np.random.default_rng(0)
-NAMES, VERBS, THINGS = ["ann", "bob", "cid"], ["sees", "hears"], ["tree", "bird", "song", "rain"]
+NAMES = ["ann", "bob", "cid"]
+VERBS = ["sees", "hears"]
+THINGS = ["tree", "bird", "song", "rain"]
 SENTENCES = [[RNG.choice(NAMES), RNG.choice(VERBS), RNG.choice(THINGS)] for _ in range(400)]
 
 

@@ -123,7 +123,9 @@ def test_inputs_and_gradients_need_not_be_contiguous():
 
 def test_single_precision_is_close_to_plain_torch():
     torch.manual_seed(0)
-    ids, offsets, counts = torch.randint(0, 500, (3000,)), torch.arange(0, 3001, 50), torch.rand(3000)
+    ids = torch.randint(0, 500, (3000,))
+    offsets = torch.arange(0, 3001, 50)
+    counts = torch.rand(3000)
     for normalize in (None, "l1", "l2"):
         compiled, plain = make_both(normalize=normalize, dtype=torch.float32, embedding_dim=20)
         assert_the_same(compiled, plain, ids, offsets, counts, rtol=1e-4, atol=1e-4)

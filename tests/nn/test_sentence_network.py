@@ -127,7 +127,9 @@ def cosine(one, other):
 @pytest.mark.parametrize("temperature", [0.05, 2.0])
 def test_the_masked_word_loss_follows_the_formula(temperature):
     torch.manual_seed(0)
-    head, encoded, vectors = MaskedWordHead(6, temperature), torch.randn(3, 4, 6), torch.randn(4, 6)
+    head = MaskedWordHead(6, temperature)
+    encoded = torch.randn(3, 4, 6)
+    vectors = torch.randn(4, 6)
     weight, bias = head.linear.weight.detach().numpy(), head.linear.bias.detach().numpy()
     losses = []
     for sentence, position, word in HIDDEN_WORDS:
@@ -138,7 +140,9 @@ def test_the_masked_word_loss_follows_the_formula(temperature):
 
 
 def test_the_masked_word_loss_without_hidden_words_is_zero():
-    head, encoded, vectors = MaskedWordHead(6), torch.randn(3, 4, 6, requires_grad=True), torch.randn(4, 6)
+    head = MaskedWordHead(6)
+    encoded = torch.randn(3, 4, 6, requires_grad=True)
+    vectors = torch.randn(4, 6)
     loss = head(encoded, vectors, WORDS, torch.zeros_like(HIDDEN))
     assert loss.item() == 0
     loss.backward()
@@ -147,7 +151,9 @@ def test_the_masked_word_loss_without_hidden_words_is_zero():
 
 
 def test_the_masked_word_loss_under_autocast():
-    head, encoded, vectors = MaskedWordHead(6), torch.randn(3, 4, 6), torch.randn(4, 6)
+    head = MaskedWordHead(6)
+    encoded = torch.randn(3, 4, 6)
+    vectors = torch.randn(4, 6)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         loss = head(encoded, vectors, WORDS, HIDDEN)
     assert loss.dtype == torch.float32

@@ -13,7 +13,9 @@ from sklearn_hashnlp.nn._sgnn_transformer import WordPooling, sinusoids
 
 from ..oracles import sentence_network as oracle
 
-N_FEATURES, WIDTH, HEADS = 12, 8, 2
+N_FEATURES = 12
+WIDTH = 8
+HEADS = 2
 POOLINGS = ["max", "mean", "attention", "weighted"]
 
 

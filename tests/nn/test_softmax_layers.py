@@ -77,7 +77,9 @@ def test_biases_of_counts_begin_at_the_class_frequencies():
 
 @each_layer
 def test_targets_of_any_integer_dtype_and_rows_of_any_leading_shape(kind):
-    layer, rows, target = make(kind), torch.randn(2, 3, 3, dtype=torch.float64), torch.tensor([[0, 6, 4], [2, 1, 1]])
+    layer = make(kind)
+    rows = torch.randn(2, 3, 3, dtype=torch.float64)
+    target = torch.tensor([[0, 6, 4], [2, 1, 1]])
     expected = layer(rows.flatten(0, 1), target.flatten())
     for dtype in (torch.uint8, torch.int32):
         output, loss = layer(rows, target.to(dtype))
@@ -89,7 +91,9 @@ def test_targets_of_any_integer_dtype_and_rows_of_any_leading_shape(kind):
 
 
 def test_full_softmax_ignores_targets():
-    layer, rows, target = make(), torch.randn(6, 3, dtype=torch.float64), torch.tensor([0, 6, -100, 2, 1, 1])
+    layer = make()
+    rows = torch.randn(6, 3, dtype=torch.float64)
+    target = torch.tensor([0, 6, -100, 2, 1, 1])
     output, loss = layer(rows, target)
     keep = target >= 0
     torch.testing.assert_close(loss, layer(rows[keep], target[keep]).loss)
@@ -102,7 +106,9 @@ def test_full_softmax_ignores_targets():
 @each_layer
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_results_have_at_least_single_precision(kind, dtype):
-    layer, rows, target = make(kind, 8, 30, dtype=dtype), torch.randn(20, 8, dtype=dtype), torch.arange(20)
+    layer = make(kind, 8, 30, dtype=dtype)
+    rows = torch.randn(20, 8, dtype=dtype)
+    target = torch.arange(20)
     expected = layer(rows, target)[0]
     with torch.autocast("cpu", dtype=torch.bfloat16):
         log_probs, loss = layer(rows, target)

@@ -23,9 +23,13 @@ def locate_ids(ids, variant: int, n_hashes: int, n_rows: int, n_slots: int, seed
 
 def embed_bags(rows, slots, offsets, counts, pool, importance, layout):
     """Return each document's vector: the weighted sum of its pool rows, divided by its norm."""
-    width, k, documents = pool.shape[1], slots.shape[1], []
+    width = pool.shape[1]
+    k = slots.shape[1]
+    documents = []
     for first, last in pairwise(offsets):
-        parts, appended, norm = np.zeros((k, width)), np.zeros(k), 0.0
+        parts = np.zeros((k, width))
+        appended = np.zeros(k)
+        norm = 0.0
         for j in range(first, last):
             for i in range(k):
                 weight = counts[j] * (1.0 if importance is None else importance[rows[j], i])

@@ -41,7 +41,9 @@ class ExportedFolder:
             name: np.frombuffer(content, dtype, math.prod(shape), offset).reshape(shape).tolist()
             for name, dtype, shape, offset in self.header["arrays"]
         }
-        self.bag, self.stored, self.tables = self.header["bag"], stored, {}
+        self.bag = self.header["bag"]
+        self.stored = stored
+        self.tables = {}
         for name in ("pool", "importance"):
             values = stored.get(name, [])
             if scale := stored.get(f"{name}.scale"):
@@ -121,7 +123,9 @@ class ExportedFolder:
 
     def predict(self, text):
         """Return the label or labels of a text, and the probabilities of all labels: step 9."""
-        labels, t, scores = self.header["labels"]["values"], self.header["inverse_temperature"], self.scores(text)
+        labels = self.header["labels"]["values"]
+        t = self.header["inverse_temperature"]
+        scores = self.scores(text)
         if self.header["multilabel"]:
             predicted = [label for label, score in zip(labels, scores, strict=True) if score > 0]
             return predicted, [1 / (1 + math.exp(-t * score)) for score in scores]

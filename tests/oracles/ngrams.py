@@ -44,7 +44,9 @@ def count_hashes(
     rows: list[list[int]], n_features: int, alternate_sign: bool, binary: bool
 ) -> tuple[list[int], list[float], list[int]]:
     """Count hashes with one dictionary per row; return the arrays of a CSR matrix."""
-    indices, data, indptr = [], [], [0]
+    indices = []
+    data = []
+    indptr = [0]
     for row in rows:
         counts: Counter[int] = Counter()
         for value in row:

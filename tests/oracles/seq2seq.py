@@ -9,7 +9,10 @@ def lstm(parameters: dict[str, Tensor], suffix: str, x: Tensor, h: Tensor, c: Te
     gates = parameters[f"weight_ih{suffix}"] @ x + parameters[f"bias_ih{suffix}"]
     gates = gates + parameters[f"weight_hh{suffix}"] @ h + parameters[f"bias_hh{suffix}"]
     i, f, g, o = gates.chunk(4)
-    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    i = i.sigmoid()
+    f = f.sigmoid()
+    g = g.tanh()
+    o = o.sigmoid()
     c = f * c + i * g
     return o * c.tanh(), c
 
@@ -21,7 +24,10 @@ def log_probs(network, source: list[int], steps: int) -> list[Tensor]:
     encoder, encoded = dict(network.encoder.named_parameters()), vectors
     zeros = torch.zeros(network.encoder.hidden_size, dtype=torch.float64)
     for layer in range(network.encoder.num_layers):
-        h, c, inputs, encoded = zeros, zeros, encoded, []
+        h = zeros
+        c = zeros
+        inputs = encoded
+        encoded = []
         for vector in inputs:
             h, c = lstm(encoder, f"_l{layer}", vector, h, c)
             encoded.append(h)

@@ -18,7 +18,9 @@ def train_by_hand(
     module, rows, *, optimizer: str, schedule: str, epochs: int, batch_size: int, lr: float, seed: int = 0
 ) -> list[float]:
     """Train a bag of hash embeddings, with a pool of zeros, and its head by softmax; return the loss of each epoch."""
-    hidden, bag, make = len(module.head) > 1, module.bag, OPTIMIZERS[optimizer]
+    hidden = len(module.head) > 1
+    bag = module.bag
+    make = OPTIMIZERS[optimizer]
     share = 0.1 if hidden and optimizer == "adagrad" else 1.0
     parts = [
         (make([bag.importance], lr, bag.num_hashes), 1.0),
@@ -26,7 +28,9 @@ def train_by_hand(
         (make(module.head.parameters(), lr, 1), share),
     ]
     n_steps = epochs * -(-len(rows) // batch_size)
-    generator, step, result = np.random.default_rng(seed), 0, []
+    generator = np.random.default_rng(seed)
+    step = 0
+    result = []
     module.train()
     for _ in range(epochs):
         order = np.arange(len(rows))

@@ -79,7 +79,9 @@ def processors(found: list[str]) -> list[list[Setting]]:
 def choose(probe: Probe) -> tuple[list[list[Setting]], list[str]]:
     """Return the runs that differ from one without settings and from each other, and what is left out, with reasons."""
     native = {library: probe(library, {}) for library in PROBES}
-    chosen, seen, skipped = [], [native], []
+    chosen = []
+    seen = [native]
+    skipped = []
     for settings in processors((native["numpy"] or "").split()):
         answers = {setting.library: probe(setting.library, {setting.variable: setting.value}) for setting in settings}
         possible = [setting for setting in settings if answers[setting.library] is not None]

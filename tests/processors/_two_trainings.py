@@ -73,7 +73,9 @@ class Sources:
             self.functions[module] = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
             names = [(node.module, alias) for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
             self.imported[module] = {alias.asname or alias.name: f"{name}.{alias.name}" for name, alias in names}
-        self.training, self.asserting, n_known = set[str](), set[str](), -1
+        self.training = set[str]()
+        self.asserting = set[str]()
+        n_known = -1
         while n_known < len(self.training):
             n_known = len(self.training)
             for module, name, node in self.nodes():

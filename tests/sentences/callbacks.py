@@ -9,7 +9,11 @@ class RecordSteps(Callback):
     """Record each step."""
 
     def __init__(self):
-        self.learning_rates, self.sizes, self.losses, self.training_modes, self.numbers = [], [], [], [], []
+        self.learning_rates = []
+        self.sizes = []
+        self.losses = []
+        self.training_modes = []
+        self.numbers = []
 
     def on_epoch_begin(self, net, dataset_train=None, **kwargs):
         self.epochs = dataset_train

@@ -126,7 +126,9 @@ def cached(max_bytes, words=VOCABULARY, counts=COUNTS, featurizer=FEATURIZER):
 
 
 ONE_BY_ONE = unit_rows([PROJECTOR.transform(FEATURIZER.transform([word]))[0] for word in VOCABULARY])
-NONE_CACHED, SOME_CACHED, ALL_CACHED = cached(0), cached(77 * ROW + ROW - 1), cached(10**6)
+NONE_CACHED = cached(0)
+SOME_CACHED = cached(77 * ROW + ROW - 1)
+ALL_CACHED = cached(10**6)
 
 
 def test_as_many_are_cached_as_fit():

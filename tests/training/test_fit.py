@@ -80,7 +80,9 @@ class EveryEpoch(Callback):
     """Notes the weights after each epoch."""
 
     def initialize(self):
-        self.steps, self.epochs, self.rates = [], [], []
+        self.steps = []
+        self.epochs = []
+        self.rates = []
         return self
 
     def on_epoch_end(self, net, **kwargs):
@@ -331,7 +333,10 @@ def test_patience_ends_training_by_the_measure_chosen(monitor, restore_best):
 def test_the_step_size_falls_on_a_plateau(monitor):
     net = trained(valid_rows=VALID_ROWS, plateau=(2, 0.5), monitor=monitor, **OVERFITTING)
     sign = 1 if monitor == "valid_acc" else -1
-    best, flat, rate, expected = -np.inf, 0, 0.5, []
+    best = -np.inf
+    flat = 0
+    rate = 0.5
+    expected = []
     for score in net.history[:, monitor]:
         expected.append(rate)
         best, flat = (sign * score, 0) if sign * score > best else (best, flat + 1)

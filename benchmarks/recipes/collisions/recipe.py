@@ -118,7 +118,9 @@ def _run_step(step: Result, settings: CollisionsSettings, seed: int) -> Result:
 
 def _simulate(step: Result, settings: CollisionsSettings, seed: int) -> Result:
     start = perf_counter()
-    variant, n_words, sizes = step["variant"], step["n_words"], parse_sizes(step["tables"])
+    variant = step["variant"]
+    n_words = step["n_words"]
+    sizes = parse_sizes(step["tables"])
     chances = {kind: pair_probability(variant, kind, sizes) for kind in _KINDS}
     n_trials = _trials_needed(n_words, chances["embedding"], settings.pairs, settings.max_words, settings.min_trials)
     # The seed of a row depends on the row alone: its counts do not change with the other rows.

@@ -153,7 +153,9 @@ class DictionaryEmbedding(nn.Module):
 
     def __init__(self, text: NDArray[np.int64], n_ids: int, variant: Variant) -> None:
         super().__init__()
-        self.orders, self.n_ids, self.keys = variant.orders, n_ids, []
+        self.orders = variant.orders
+        self.n_ids = n_ids
+        self.keys = []
         for order in variant.orders:
             keys, counts = np.unique(ngram_keys(text, order, n_ids)[within_articles(text, order)], return_counts=True)
             self.keys.append(np.sort(keys[np.argsort(-counts, kind="stable")[: variant.rows]]))

@@ -33,7 +33,9 @@ _COMPRESSION = 9
 # Bytes that a string literal in Latin-1 cannot contain, or not in all editors, and the escape byte itself.
 _ESCAPED = {0, 10, 13, 26, ord('"'), ord("\\"), ord("=")}
 _PLACEHOLDER = '_CHECKSUM = 0\n_MODEL = ""\n'
-_PROGRAM, _MODULE, _WEIGHTS = "__main__.py", "__init__.py", "weights.bin"
+_PROGRAM = "__main__.py"
+_MODULE = "__init__.py"
+_WEIGHTS = "weights.bin"
 _ALIGNMENT = 64
 _OWN = "sklearn_hashnlp"
 

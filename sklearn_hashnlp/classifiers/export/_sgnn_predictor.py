@@ -66,7 +66,9 @@ def _find_steps(pipeline: Any) -> tuple[CharNgramFeaturizer, SGNNProjector, Quan
         case [CharNgramFeaturizer() as featurizer, SGNNProjector() as projector, QuantizedSGNNClassifier() as last]:
             level = "document"
         case [SGNNWordProjector() as words, QuantizedSGNNClassifier() as last]:
-            featurizer, projector, level = words.featurizer, words.projector, "word"
+            featurizer = words.featurizer
+            projector = words.projector
+            level = "word"
         case _:
             got = ", ".join(type(step).__name__ for step in steps) if steps else type(pipeline).__name__
             raise TypeError(

@@ -44,7 +44,9 @@ class CompiledStep:
         scale: Callable[[tuple[SparseBatch, Tensor]], float] = lambda _: 1.0,  # of a batch's gradients
     ) -> None:
         self._scale = scale
-        self._bag, self._head, self._optimizer = module.bag, cast(nn.Linear, module.head[0]), optimizer
+        self._bag = module.bag
+        self._head = cast(nn.Linear, module.head[0])
+        self._optimizer = optimizer
         self._layout = module.bag.layout
         self._constants = np.array(module.bag._constants, dtype=np.uint64)
         optimizer.zero_grad()

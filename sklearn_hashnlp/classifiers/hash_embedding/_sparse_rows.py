@@ -80,7 +80,9 @@ class SparseRows(Samples):
     def of_one(cls, indices: NDArray[np.int32], data: NDArray[np.float32]) -> Self:
         """Return one row, without a target."""
         row = cls.__new__(cls)
-        row.indices, row.data, row.indptr = indices, data, np.array([0, len(indices)], dtype=np.int64)
+        row.indices = indices
+        row.data = data
+        row.indptr = np.array([0, len(indices)], dtype=np.int64)
         Samples.__init__(row, 1, None, None)
         return row
 

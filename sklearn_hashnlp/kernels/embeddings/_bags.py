@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels._rows import group_rows
 
-NO_BAG_NORM, L1_BAG_NORM, L2_BAG_NORM = 0, 1, 2
+NO_BAG_NORM = 0
+L1_BAG_NORM = 1
+L2_BAG_NORM = 2
 
 
 class BagLayout(NamedTuple):

@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels import _native
 
-IMPROVED, PAPER, STANDARD = 0, 1, 2  # the order of nn's VARIANTS
+# the order of nn's VARIANTS
+IMPROVED = 0
+PAPER = 1
+STANDARD = 2
 
 
 def locate_ids(

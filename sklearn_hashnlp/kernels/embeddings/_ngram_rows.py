@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp.kernels import _native
 
-MULTIPLY_SHIFT, MULTIPLICATIVE_XOR, POLYNOMIAL = 0, 1, 2  # the order of nn's SCHEMES
+# the order of nn's SCHEMES
+MULTIPLY_SHIFT = 0
+MULTIPLICATIVE_XOR = 1
+POLYNOMIAL = 2
 NO_ID = -1  # no padding or no boundary; valid ids are not negative
 
 

@@ -29,7 +29,9 @@ def softmax_head(
 ) -> HeadResult:
     """Compute the scores of a linear layer and the gradients of the mean cross-entropy."""
     scores = np.empty((len(inputs), len(bias)), dtype=inputs.dtype)
-    d_inputs, d_weight, d_bias = np.zeros_like(inputs), np.zeros_like(weight), np.zeros_like(bias)
+    d_inputs = np.zeros_like(inputs)
+    d_weight = np.zeros_like(weight)
+    d_bias = np.zeros_like(bias)
     factors = np.ones(len(inputs), dtype=inputs.dtype) if row_weights is None else row_weights
     gradients = d_inputs, d_weight, d_bias
     loss = _native.softmax_head(inputs, weight, bias, targets, factors, scores, *gradients)

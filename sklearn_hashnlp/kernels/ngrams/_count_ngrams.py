@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels._ragged import Ragged
 
-NO_NORM, L1, L2 = 0, 1, 2
+NO_NORM = 0
+L1 = 1
+L2 = 2
 """The norms that rows are divided by."""
 
 

@@ -32,7 +32,9 @@ from sklearn_hashnlp.kernels import _native
 PROJECTION_SPECIFICATION = 1
 """The version of the specification above; a saved model holds it."""
 
-NORMAL, SIGN, GOOGLE = 0, 1, 2
+NORMAL = 0
+SIGN = 1
+GOOGLE = 2
 KINDS = {"normal": NORMAL, "sign": SIGN, "google": GOOGLE}
 
 GROUP = 32

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels._ragged import Ragged
 
-DELETION, SWAP, INSERTION = 0, 1, 2
+DELETION = 0
+SWAP = 1
+INSERTION = 2
 """Kinds of edits."""
 
 

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 ASCII, UNICODE = 0x80, 0x110000
 """Numbers of code points."""
 
-OTHER, WORD, SPACE = 0, 1, 2
+OTHER = 0
+WORD = 1
+SPACE = 2
 r"""Character classes: ``\w`` and ``\s`` of a ``str`` pattern in :mod:`re`, and all others."""
 
 

@@ -13,7 +13,9 @@ from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.strings._unicode import ASCII, UNICODE, character_classes, visible_as_words
 
-WORDS, CHARACTERS, WORD_CHARACTERS = 0, 1, 2
+WORDS = 0
+CHARACTERS = 1
+WORD_CHARACTERS = 2
 """The kinds of units."""
 
 

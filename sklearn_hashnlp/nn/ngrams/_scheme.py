@@ -167,7 +167,9 @@ class NgramScheme:
         """
         ids = ids.to(torch.int64)
         exists = self._reaches(ids, starts, first)
-        slots, rows, signs = [], [], []
+        slots = []
+        rows = []
+        signs = []
         key, length = ids, 1
         for index, order in enumerate(self.orders):
             if self.scheme == SCHEMES[0]:

@@ -50,11 +50,9 @@ def test_tables_of_several_files(bench: Any, counting: Recipe, tmp_path: Path) -
 
 
 def test_markdown_and_plots(bench: Any, counting: Recipe, tmp_path: Path) -> None:
-    path, table, folder = (
-        write(tmp_path / "results.jsonl", counting),
-        tmp_path / "table.md",
-        tmp_path / "deep" / "folder",
-    )
+    path = write(tmp_path / "results.jsonl", counting)
+    table = tmp_path / "table.md"
+    folder = tmp_path / "deep" / "folder"
     result = bench("report", path, "--markdown", table, "--plot", folder)
     assert result.code == 0
     assert table.read_text().splitlines()[:5] == [

@@ -33,7 +33,11 @@ def test_the_first_of_four_networks_has_the_settings_of_the_post(data: Path, mon
     settings: Any = replace(RECIPE.quick, data=str(data), batch_size=8, log_every=5)
     results = list(run_recipe(RECIPE, settings=settings))
     assert [result["network"] for result in results] == list(nplm._NETWORKS)
-    n, m, h, k = 11, settings.embed_dim, settings.hidden_dim, settings.num_steps  # words, sizes and context of the post
+    # words, sizes and context of the post
+    n = 11
+    m = settings.embed_dim
+    h = settings.hidden_dim
+    k = settings.num_steps
     first, with_w, small, tree = models
     assert results[0]["n_vocabulary"] == n
     # embed_matrix has a row for <s>, too; then H and d, U and b, and W.

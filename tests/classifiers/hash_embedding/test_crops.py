@@ -77,7 +77,9 @@ def test_a_calibration_of_further_rows_counts_them_and_keeps_what_all_have():
     parts = [drawn_rows(seed=seed) for seed in (0, 1, 2)]
     parts[0].indices = parts[0].indices.copy()
     parts[0].indices[parts[0].indices == 17] = 16  # a common column that other rows do not have
-    calibration, expected, n_rows = None, np.zeros(4), 0
+    calibration = None
+    expected = np.zeros(4)
+    n_rows = 0
     for part in parts:
         calibration = Calibration.of(part, 3, calibration)
         n_rows += len(part)

@@ -227,7 +227,9 @@ def test_training_does_not_move_a_net_to_another_device(monkeypatch):
 def test_h_is_fitted_by_the_first_call_and_updated_by_many_rows_or_calls(loss):
     model = stream([slice(0, 200)], loss=loss)
     assert 0 < model._calibration.half < 90
-    halves, n_rows, empty = [100.0], 200, csr_array((1, 90), dtype=np.float32)
+    halves = [100.0]
+    n_rows = 200
+    empty = csr_array((1, 90), dtype=np.float32)
     model._model.calibration.half = halves[0]
     for part in (slice(200, 400), *(slice(20 * number, 20 * number + 20) for number in range(16))):
         model.partial_fit(X[part], Y[part])

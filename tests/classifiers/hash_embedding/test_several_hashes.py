@@ -28,7 +28,9 @@ from tests.oracles.first_step import VARIANTS, first_update
 from tests.training.nets import ARCHITECTURE, fresh_net
 
 EPS = float(np.finfo(np.float32).eps)
-N_ROWS, N_COLUMNS, N_CLASSES = 29, 40, 3
+N_ROWS = 29
+N_COLUMNS = 40
+N_CLASSES = 3
 COLLISIONS = {"num_buckets": 20, "num_embeddings": 30}
 NO_COLLISIONS = {"num_buckets": 2**19, "num_embeddings": 2**19}
 FORMS = [(aggregation, norm, k) for aggregation in ("sum", "concat") for norm in ("l1", "l2") for k in (1, 2, 3)]
@@ -191,7 +193,10 @@ def test_without_collisions_a_step_is_that_of_one_hash(k: int) -> None:
 
 @pytest.mark.parametrize(("aggregation", "norm", "k"), [form for form in FORMS if form[-1] > 1])
 def test_without_collisions_a_small_step_equals_that_of_one_hash(aggregation: str, norm: str, k: int) -> None:
-    rows, small, moves, size = counts(), 1e-3, [], 0.0
+    rows = counts()
+    small = 1e-3
+    moves = []
+    size = 0.0
     for n_hashes in (1, k):
         form = {"append_weight": False, "aggregation": aggregation, "normalize": norm, "num_hashes": n_hashes}
         options: dict[str, Any] = {"importance_init": "idf", "learning_rate": 0.2, "rows_per_step": 32, "seed": 0}

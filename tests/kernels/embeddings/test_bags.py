@@ -15,7 +15,9 @@ from sklearn_hashnlp.kernels.embeddings._hash_ids import STANDARD, locate_ids
 
 from .test_hash_ids import VARIANTS, constants_of
 
-N_ROWS, N_SLOTS, WIDTH = 40, 11, 3
+N_ROWS = 40
+N_SLOTS = 11
+WIDTH = 3
 NORMS = (NO_BAG_NORM, L1_BAG_NORM, L2_BAG_NORM)
 
 

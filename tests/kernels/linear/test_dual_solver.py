@@ -103,7 +103,9 @@ def test_each_fold_is_scored_by_models_of_the_others(n_classes, n_trained, share
     results = cross_validate(problems, fold_of, strengths, n_threads=2, n_trained=n_trained, share=share, **options)
     assert len(results) == 2
     for problem, result in zip(problems, results, strict=True):
-        margins, odds, sizes = np.empty((2, 20, n_classes)), np.empty((20, n_classes)), np.empty(20)
+        margins = np.empty((2, 20, n_classes))
+        odds = np.empty((20, n_classes))
+        sizes = np.empty(20)
         for row in range(20):
             others = [one for one in range(n_trained or 20) if fold_of[one] != fold_of[row]]
             train = problem.take(np.array(others))

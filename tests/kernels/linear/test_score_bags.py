@@ -43,7 +43,9 @@ def make_rows(n_rows=40, longest=30):
 
 def score(model, indices, indptr, counts, blocks=None):
     n_rows = len(indptr) - 1
-    scores, labels, lengths = np.full((n_rows, len(model.bias)), np.nan), np.full(n_rows, -1), np.full(n_rows, np.nan)
+    scores = np.full((n_rows, len(model.bias)), np.nan)
+    labels = np.full(n_rows, -1)
+    lengths = np.full(n_rows, np.nan)
     blocks = blocks or [slice(0, n_rows)]
     finite = [score_bags(model, indices, indptr, counts, block, scores, labels, lengths) for block in blocks]
     assert np.array_equal(labels, scores.argmax(axis=1))

@@ -17,7 +17,9 @@ def test_ngrams_are_counted_sorted_and_linked(ids, bits):
     """Word 4 may begin an n-gram and not end one, and -1 is in none."""
     text = np.array(ids, dtype=np.int32)
     counted = np.array([bits >> i & 1 for i in range(len(ids))], dtype=np.bool_)
-    positions, ends, known = sort_positions(text, 4), text, [(word,) for word in range(5)]
+    positions = sort_positions(text, 4)
+    ends = text
+    known = [(word,) for word in range(5)]
     for n in (2, 3, 4):
         level, ends = extend_ngrams(text, counted, positions, ends, len(known))
         ngrams = [tuple(ids[end - n : end]) for end in range(n, len(ids) + 1)]

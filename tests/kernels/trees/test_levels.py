@@ -19,7 +19,10 @@ from tests.oracles.hashing import hash_constants
 from ...random_trees import random_shape
 from .upward_trees import upward_tree
 
-N_CLASSES, N_ROWS, N_SLOTS, K = 90, 70, 101, 5
+N_CLASSES = 90
+N_ROWS = 70
+N_SLOTS = 101
+K = 5
 CONSTANTS = np.array(hash_constants(5, 1)[0][:2], dtype=np.uint64)
 
 

@@ -7,7 +7,9 @@ import numpy as np
 from sklearn_hashnlp.language import HsigmoidLanguageModel, LanguageSchedule, Regularization
 
 RNG = np.random.default_rng(0)
-NAMES, VERBS, THINGS = ["ann", "bob"], ["sees", "hears"], ["trees", "birds", "songs"]
+NAMES = ["ann", "bob"]
+VERBS = ["sees", "hears"]
+THINGS = ["trees", "birds", "songs"]
 GRAMMAR = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(80)]
 
 RNG = np.random.default_rng(1)

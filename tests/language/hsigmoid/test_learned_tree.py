@@ -14,7 +14,9 @@ from tests.oracles import language as oracle
 from tests.trainings import assert_same_bits
 
 RNG = np.random.default_rng(0)
-NAMES, VERBS, THINGS = ["ann", "bob", "eve", "dan"], ["sees", "hears", "wants", "likes"], ["trees", "birds", "songs"]
+NAMES = ["ann", "bob", "eve", "dan"]
+VERBS = ["sees", "hears", "wants", "likes"]
+THINGS = ["trees", "birds", "songs"]
 SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(200)]
 RARE = [*SENTENCES, "dan sees everything"]
 SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 4, "random_state": 0}

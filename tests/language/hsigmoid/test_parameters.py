@@ -73,7 +73,10 @@ def test_learning_rates():
     assert first - second == pytest.approx(second - third)
     model = make(max_epochs=12, learning_rate=1.0)
     rates = [rate for rate, *_ in rates_of(model, schedule__plateau=(2, 0.5))]
-    expected, rate, best, waited = [], 1.0, np.inf, 0
+    expected = []
+    rate = 1.0
+    best = np.inf
+    waited = 0
     for loss in losses(model, "valid_loss"):
         expected.append(rate)  # the callback is called before the learning rate changes
         waited = 0 if loss < best else waited + 1

@@ -105,7 +105,9 @@ def test_a_step_of_the_optimizers_is_that_of_plain_torch(optimizer):
 def test_step_gives_what_the_whole_sequence_gives(name):
     layer = make(**OPTIONS[name])
     ids, starts = sequences()
-    whole, state, parts = layer(ids, starts), None, []
+    whole = layer(ids, starts)
+    state = None
+    parts = []
     for first, last in ((0, 1), (1, 2), (2, 9), (9, 9), (9, 10), (10, 20)):
         vectors, state = layer.step(ids[:, first:last], state, starts[:, first:last])
         parts.append(vectors)
