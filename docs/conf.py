@@ -96,10 +96,13 @@ sphinx_gallery_conf = {
 
 def setup(app: Any) -> None:
     """Write the pages made from the package and the project's files, and point links at them."""
-    generated_pages.forget_other_examples(DOCS / "gallery", quick=os.environ.get("HASHNLP_QUICK") == "1")
+    generated_pages.forget_other_examples(
+        DOCS / "gallery", quick=os.environ.get("HASHNLP_QUICK") == "1"
+    )
     generated_pages.write(DOCS)
     app.connect("source-read", generated_pages.point_links)
-    app.connect("autodoc-process-docstring", reference_pages.arrange_docstring, priority=900)  # after numpydoc
+    # after numpydoc
+    app.connect("autodoc-process-docstring", reference_pages.arrange_docstring, priority=900)
     app.connect("html-page-context", reference_pages.point_back)
     app.connect("missing-reference", names.link_elsewhere)
     app.connect("html-page-context", generated_pages.describe)

@@ -1,7 +1,7 @@
 """The build backend: scikit-build-core, after a check that the kernels can be compiled.
 
-``python native/build_backend.py`` compiles them into the source tree, as an editable installation has them; with a
-folder and options of CMake, into that folder.
+``python native/build_backend.py`` compiles them into the source tree, as an editable installation
+has them; with a folder and options of CMake, into that folder.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def get_requires_for_build_editable(config_settings: dict[str, Any] | None = Non
 
 
 def build_wheel(
-    wheel_directory: str, config_settings: dict[str, Any] | None = None, metadata_directory: str | None = None
+    wheel_directory: str,
+    config_settings: dict[str, Any] | None = None,
+    metadata_directory: str | None = None,
 ) -> str:
     """Compile the kernels and build a wheel."""
     check_tools()
@@ -66,14 +68,17 @@ def build_editable(
 
 def build_in_place() -> None:
     """Compile the kernels into the source tree."""
-    # A folder for each kind of Python: EXT_SUFFIX is .cpython-311-x86_64-linux-gnu.so or .cp314t-win_amd64.pyd.
+    # A folder for each kind of Python: EXT_SUFFIX is .cpython-311-x86_64-linux-gnu.so or
+    # .cp314t-win_amd64.pyd.
     build(_ROOT / "build" / sysconfig.get_config_var("EXT_SUFFIX").split(".")[1], "-DIN_PLACE=ON")
 
 
 def build(folder: Path, *options: str) -> None:
     """Compile the kernels in a folder by CMake; only what changed since the last time."""
     check_tools()
-    cmake = str(next((program.path for program in get_cmake_programs() if program.version), "cmake"))
+    cmake = str(
+        next((program.path for program in get_cmake_programs() if program.version), "cmake")
+    )
     ninja = next((program.path for program in get_ninja_programs() if program.version), None)
     if ninja is not None and sys.platform != "win32":
         options += ("-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}")
@@ -100,7 +105,9 @@ def _is_stale(folder: Path) -> bool:
 
 def _run(*command: str) -> None:
     if code := subprocess.run(command, check=False).returncode:
-        raise SystemExit(f"The kernels were not compiled: {Path(command[0]).name} ended with {code}, see above.")
+        raise SystemExit(
+            f"The kernels were not compiled: {Path(command[0]).name} ended with {code}, see above."
+        )
 
 
 def write_wheel(folder: Path, info: str, files: dict[str, bytes]) -> str:
@@ -117,7 +124,9 @@ def write_wheel(folder: Path, info: str, files: dict[str, bytes]) -> str:
 
 
 def _digest(content: bytes) -> str:
-    return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+    return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip(
+        "="
+    )
 
 
 if __name__ == "__main__":

@@ -32,27 +32,47 @@ def check_tools() -> None:
     check_headers()
     given = os.environ.get("CXX")
     if given and shutil.which(given.split()[0]) is None:
-        raise SystemExit(f"There is no compiler CXX={given}. Unset CXX, or set it to GCC 12, Clang 14 or a newer one.")
+        raise SystemExit(
+            f"There is no compiler CXX={given}. Unset CXX, or set it to GCC 12, Clang 14 or a "
+            "newer one."
+        )
     if not has_compiler():
-        raise SystemExit(f"There is no C++ compiler, which sklearn-hashnlp is built with. {advice('compiler')}")
+        raise SystemExit(
+            f"There is no C++ compiler, which sklearn-hashnlp is built with. {advice('compiler')}"
+        )
 
 
 def check_headers() -> None:
     """Exit with one line if Python has no headers."""
     header = Path(sysconfig.get_path("include")) / "Python.h"
     if not header.exists():
-        raise SystemExit(f"{sys.executable} has no headers: {header} is missing. {advice('headers')}")
+        raise SystemExit(
+            f"{sys.executable} has no headers: {header} is missing. {advice('headers')}"
+        )
 
 
 def has_compiler() -> bool:
     """Return whether a compiler is named by CXX, on the PATH, or in Visual Studio."""
     if os.environ.get("CXX") or any(map(shutil.which, _COMPILERS)):
         return True
-    installer = Path(os.environ.get("PROGRAMFILES(X86)", ""), "Microsoft Visual Studio", "Installer", "vswhere.exe")
+    installer = Path(
+        os.environ.get("PROGRAMFILES(X86)", ""),
+        "Microsoft Visual Studio",
+        "Installer",
+        "vswhere.exe",
+    )
     if sys.platform != "win32" or not installer.exists():
         return False
     component = "Microsoft.VisualStudio.Component.VC.Llvm.Clang"
-    query = [str(installer), "-products", "*", "-requires", component, "-property", "installationPath"]
+    query = [
+        str(installer),
+        "-products",
+        "*",
+        "-requires",
+        component,
+        "-property",
+        "installationPath",
+    ]
     return bool(subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip())
 
 

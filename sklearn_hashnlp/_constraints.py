@@ -39,7 +39,9 @@ def number(low: float = 0, high: float = math.inf, *, above: bool = False) -> Co
     limits = f"{'above' if above else 'of at least'} {low}"
     if high < math.inf:
         limits = f"above {low} and at most {high}" if above else f"from {low} to {high}"
-    return Constraint(f"a number {limits}", lambda value: low <= value <= high and not (above and value == low))
+    return Constraint(
+        f"a number {limits}", lambda value: low <= value <= high and not (above and value == low)
+    )
 
 
 def one_of(*options: object) -> Constraint:
@@ -49,17 +51,25 @@ def one_of(*options: object) -> Constraint:
 
 def none_or(constraint: Constraint) -> Constraint:
     """Return the constraint of a parameter that may also be None."""
-    return Constraint(f"None or {constraint.wanted}", lambda value: value is None or constraint.accepts(value))
+    return Constraint(
+        f"None or {constraint.wanted}", lambda value: value is None or constraint.accepts(value)
+    )
 
 
-def check_parameters(caller: str, constraints: Mapping[str, Constraint], values: Mapping[str, Any]) -> None:
+def check_parameters(
+    caller: str, constraints: Mapping[str, Constraint], values: Mapping[str, Any]
+) -> None:
     """Raise an error for the first value that violates its constraint; ignore other ``values``."""
     for name, constraint in constraints.items():
         if not constraint.accepts(values[name]):
-            raise ValueError(f"{caller}: {name} must be {constraint.wanted}, got {values[name]!r:.200}.")
+            raise ValueError(
+                f"{caller}: {name} must be {constraint.wanted}, got {values[name]!r:.200}."
+            )
 
 
-def check_shape(caller: str, name: str, array: Any, *shape: int | str | EllipsisType, note: str = "") -> None:
+def check_shape(
+    caller: str, name: str, array: Any, *shape: int | str | EllipsisType, note: str = ""
+) -> None:
     """Raise an error for an array of another shape; a string names an axis of any length."""
     found, wanted = tuple(array.shape), shape
     if shape[:1] == (...,):
@@ -70,7 +80,9 @@ def check_shape(caller: str, name: str, array: Any, *shape: int | str | Ellipsis
     ):
         sizes = ", ".join("..." if size is ... else str(size) for size in shape)
         sizes += "," * (len(shape) == 1)
-        raise ValueError(f"{caller}: {name} must have shape ({sizes}){note}, got {tuple(array.shape)}.")
+        raise ValueError(
+            f"{caller}: {name} must have shape ({sizes}){note}, got {tuple(array.shape)}."
+        )
 
 
 def check_dtype(caller: str, name: str, array: Any, *dtypes: Any) -> None:

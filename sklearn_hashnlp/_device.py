@@ -17,8 +17,8 @@ def resolve_device(device: str, *, caller: str) -> str:
         return "cuda" if torch.cuda.is_available() else "cpu"
     if not _is_available(device):
         raise RuntimeError(
-            f"{caller}(device={device!r}) needs a device that torch {torch.__version__} does not find. "
-            "Set device='auto' to use a CUDA device only if there is one, or device='cpu'."
+            f"{caller}(device={device!r}) needs a device that torch {torch.__version__} does not "
+            "find. Set device='auto' to use a CUDA device only if there is one, or device='cpu'."
         )
     return device
 

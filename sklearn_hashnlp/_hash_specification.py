@@ -9,7 +9,8 @@ GAMMA = 0x9E3779B97F4A7C15  # the increment of SplitMix64's state: 2**64 over th
 MULTIPLIERS = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # of its output function
 
 _MAX_FUNCTIONS = 2**16  # far more than are of use; a damaged model may ask for any number
-_FIRST_HIGH = 2**32  # values of a seed that precede the multipliers of high halves: more than all functions need
+# values of a seed that precede the multipliers of high halves: more than all functions need
+_FIRST_HIGH = 2**32
 
 
 def splitmix64(seed: int, n_values: int) -> list[int]:

@@ -23,18 +23,23 @@ except ImportError:  # Windows
 
 # What some network drives answer that cannot flush the names in a folder.
 _CANNOT_FLUSH = {errno.EBADF, errno.EINVAL, errno.ENOTSUP}
-# Up to so many bytes huge pages make random rows faster; of a larger table each row written would commit 2 MB.
+# Up to so many bytes huge pages make random rows faster; of a larger table each row written would
+# commit 2 MB.
 _MAX_HUGE_PAGES = 2**26
 
 _MEMINFO = Path("/proc/meminfo")
 _CGROUPS = Path("/sys/fs/cgroup")
 # Files of the limit and the use of a container's memory, by the two versions of control groups.
-_CONTAINER_LIMITS = [("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")]
+_CONTAINER_LIMITS = [
+    ("memory.max", "memory.current"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+]
 
 
 def flush_to_disk(path: Path) -> None:
     """Flush the content of a file, or the names in a folder, to the disk."""
-    is_posix = hasattr(os, "O_DIRECTORY")  # Windows flushes no folders, and files only if they are open for writing
+    # Windows flushes no folders, and files only if they are open for writing
+    is_posix = hasattr(os, "O_DIRECTORY")
     if path.is_dir() and not is_posix:
         return
     descriptor = os.open(path, os.O_RDONLY if is_posix else os.O_RDWR)
@@ -72,10 +77,14 @@ def available_memory() -> int | None:
     free = []
     with suppress(OSError, ValueError, StopIteration):
         lines = _MEMINFO.read_text(encoding="ascii").splitlines()
-        free.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024)
+        free.append(
+            int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024
+        )
     for limit, used in _CONTAINER_LIMITS:
         with suppress(OSError, ValueError):  # ValueError: the limit is "max"
-            free.append(max(0, int((_CGROUPS / limit).read_text()) - int((_CGROUPS / used).read_text())))
+            free.append(
+                max(0, int((_CGROUPS / limit).read_text()) - int((_CGROUPS / used).read_text()))
+            )
     return min(free, default=None)
 
 

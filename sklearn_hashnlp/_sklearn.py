@@ -12,7 +12,13 @@ from sklearn import base, pipeline
 from sklearn.base import _fit_context
 from sklearn.pipeline import _name_estimators
 from sklearn.utils import _safe_indexing as index_rows
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import check_is_fitted
 
 try:  # converts a sparse result to the interface, matrix or array, that sklearn.set_config chooses
@@ -32,7 +38,8 @@ except ImportError:  # before scikit-learn 1.9 there were no callbacks
         """An estimator without set_callbacks."""
 
 
-if TYPE_CHECKING:  # scikit-learn has no types: these are what its users see of it through this package
+# scikit-learn has no types: these are what its users see of it through this package
+if TYPE_CHECKING:
 
     class BaseEstimator(base.BaseEstimator):  # type: ignore[misc]  # a base class without types
         """An estimator."""
@@ -51,10 +58,13 @@ if TYPE_CHECKING:  # scikit-learn has no types: these are what its users see of 
         def predict_proba(self, X: Any, **params: Any) -> NDArray[np.float64]: ...
         def predict_log_proba(self, X: Any, **params: Any) -> NDArray[np.float64]: ...
         def decision_function(self, X: Any, **params: Any) -> NDArray[np.float64]: ...
-        def score(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> float: ...
+        def score(
+            self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
+        ) -> float: ...
         def set_params(self, **kwargs: Any) -> Self: ...
 
-    class ArrayTransformerMixin(base.TransformerMixin):  # type: ignore[misc]  # a base class without types
+    # a base class without types
+    class ArrayTransformerMixin(base.TransformerMixin):  # type: ignore[misc]
         """A transformer whose output is an array."""
 
         def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]: ...
@@ -82,7 +92,8 @@ class TextInputMixin:
     _requires_fit: ClassVar[bool] = True
 
     def __sklearn_tags__(self) -> Any:
-        tags: Any = super().__sklearn_tags__()  # type: ignore[misc]  # of the estimator's other base classes
+        # of the estimator's other base classes
+        tags: Any = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         tags.requires_fit = self._requires_fit
@@ -130,7 +141,9 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_Method], _Method]:
     """Return scikit-learn's decorator of ``fit``, which checks parameters; types are kept."""
-    decorator: Callable[[_Method], _Method] = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+    decorator: Callable[[_Method], _Method] = _fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
     return decorator
 
 
@@ -161,7 +174,10 @@ def configuration(estimator: Any) -> dict[str, Any]:
     """Return what ``set_output`` and ``set_fit_request`` and the like have set, as JSON values."""
     output = getattr(estimator, "_sklearn_output_config", {}).get("transform")
     requests = getattr(estimator, "_metadata_request", None)
-    set_by_user = {"set_output": output, "metadata_requests": None if requests is None else requests._serialize()}
+    set_by_user = {
+        "set_output": output,
+        "metadata_requests": None if requests is None else requests._serialize(),
+    }
     return {name: value for name, value in set_by_user.items() if value is not None}
 
 
@@ -171,7 +187,8 @@ def configure(estimator: Any, description: dict[str, Any]) -> None:
     if output is not None:
         if output not in ("default", "pandas", "polars"):
             raise ValueError(f"set_output takes 'default', 'pandas' or 'polars', got {output!r}.")
-        estimator._sklearn_output_config = {"transform": output}  # set_output would also set that of the parts
+        # set_output would also set that of the parts
+        estimator._sklearn_output_config = {"transform": output}
     methods = description.get("metadata_requests")
     if methods is not None:
         requests = estimator._get_metadata_request()
@@ -186,6 +203,9 @@ def configure(estimator: Any, description: dict[str, Any]) -> None:
 def level_of_user() -> int:
     """Return how far up the nearest call is that is neither this package's nor scikit-learn's."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in {"sklearn_hashnlp", "sklearn"}:
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in {
+        "sklearn_hashnlp",
+        "sklearn",
+    }:
         frame, level = frame.f_back, level + 1
     return level

@@ -18,7 +18,11 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, cast
 
-OPENERS: Final[dict[str, Callable[..., Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+OPENERS: Final[dict[str, Callable[..., Any]]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
 # The errors of the decompressors for a damaged or truncated file; gzip and bz2 raise OSError.
 DECOMPRESSION_ERRORS = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
@@ -41,7 +45,8 @@ class Decoding:
             "\n".encode(self.encoding)  # for a codec of bytes, such as zlib, a LookupError
         except (LookupError, TypeError, ValueError) as error:
             raise ValueError(
-                f"encoding must be the name of a text encoding, such as 'utf-8' or 'cp1252'. Got {self.encoding!r}."
+                "encoding must be the name of a text encoding, such as 'utf-8' or 'cp1252'. Got "
+                f"{self.encoding!r}."
             ) from error
 
     @cached_property
@@ -61,8 +66,8 @@ class Decoding:
         name = self.of_lines
         if number == 1 and line.startswith(codecs.BOM_UTF8) and name != "utf-8":
             raise ValueError(
-                f"{source}, line 1: the file begins with the byte order mark of UTF-8, and encoding is "
-                f"{self.encoding!r}. Pass encoding='utf-8', the default."
+                f"{source}, line 1: the file begins with the byte order mark of UTF-8, and "
+                f"encoding is {self.encoding!r}. Pass encoding='utf-8', the default."
             )
         try:
             text = line.decode(name, self.errors)
@@ -71,15 +76,25 @@ class Decoding:
         if number > 1:
             return text
         if "\0" in text:
-            raise ValueError(f"{source}, line 1: NUL bytes in the first line. Is the file UTF-16, or binary? {_UTF_16}")
+            raise ValueError(
+                f"{source}, line 1: NUL bytes in the first line. Is the file UTF-16, or binary? "
+                f"{_UTF_16}"
+            )
         return text.removeprefix("\ufeff")
 
     def _error(self, error: UnicodeDecodeError, source: Path | str, number: int) -> ValueError:
         """Return the error of a line, with the encoding that it probably has."""
-        line, name = error.object, self.encoding.upper() if self.of_lines == "utf-8" else self.encoding
+        line, name = (
+            error.object,
+            self.encoding.upper() if self.of_lines == "utf-8" else self.encoding,
+        )
         if number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return ValueError(f"{source}, line 1: expected {name}, but the file begins like UTF-16. {_UTF_16}")
-        message = f"{source}, line {number}: expected {name}, but byte {error.start + 1} of the line is "
+            return ValueError(
+                f"{source}, line 1: expected {name}, but the file begins like UTF-16. {_UTF_16}"
+            )
+        message = (
+            f"{source}, line {number}: expected {name}, but byte {error.start + 1} of the line is "
+        )
         replace = "errors='replace' (--errors replace) reads such bytes as U+FFFD"
         message += f"0x{line[error.start]:02x}. "
         if self.advice:
@@ -135,7 +150,10 @@ def read_lines(
                 break
             if number == 1 and b"\r" in line and not line.endswith(b"\n"):
                 lines = line.removesuffix(b"\r").split(b"\r")
-                yield from (decoding.line(one, path, index) + "\n" for index, one in enumerate(lines, start=1))
+                yield from (
+                    decoding.line(one, path, index) + "\n"
+                    for index, one in enumerate(lines, start=1)
+                )
             else:
                 yield decoding.line(line, path, number)
             if progress is not None and number % _LINES_PER_UPDATE == 0:
@@ -169,21 +187,28 @@ def read_line(stream: IO[bytes], path: Path, number: int) -> bytes:
 def _damaged(path: Path, number: int, error: Exception) -> ValueError:
     if isinstance(error, UnicodeDecodeError):  # of a block of lines
         reason = f"or soon after: expected {error.encoding}, got other bytes ({error.reason})."
-        return ValueError(f"{path}, line {number} {reason} Pass the encoding of the file as encoding (--encoding).")
+        return ValueError(
+            f"{path}, line {number} {reason} Pass the encoding of the file as encoding "
+            "(--encoding)."
+        )
     return ValueError(f"{path}, line {number}: the file is damaged or truncated ({error}).")
 
 
 def check_not_zip(path: Path, what: str) -> None:
     """Raise an error for the name of a file to write that ends in .zip."""
     if path.suffix.lower() == ".zip":
-        raise ValueError(f"{path}: {what} cannot be written as a zip archive. Use .gz, .bz2 or .xz to compress it.")
+        raise ValueError(
+            f"{path}: {what} cannot be written as a zip archive. Use .gz, .bz2 or .xz to compress "
+            "it."
+        )
 
 
 def create(path: Path) -> IO[bytes]:
     """Open a file to write, compressed if its name ends in .gz, .bz2 or .xz."""
     suffix = path.suffix.lower()
     if suffix == ".gz":
-        return cast(IO[bytes], gzip.GzipFile(path, "wb", mtime=0))  # without a time, the bytes are reproducible
+        # without a time, the bytes are reproducible
+        return cast(IO[bytes], gzip.GzipFile(path, "wb", mtime=0))
     return cast(IO[bytes], OPENERS.get(suffix, open)(path, "wb"))
 
 
@@ -222,33 +247,52 @@ def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
         try:
             return archive.open(member)
         except (*DECOMPRESSION_ERRORS, UnicodeDecodeError) as error:
-            raise ValueError(f"{path}: its member {member!r} is damaged or truncated ({error}).") from error
-        except (RuntimeError, NotImplementedError) as error:  # encrypted, or compressed by an unknown method
-            raise ValueError(f"{path}: its member {member!r} cannot be read ({error}). Extract it first.") from error
+            raise ValueError(
+                f"{path}: its member {member!r} is damaged or truncated ({error})."
+            ) from error
+        # encrypted, or compressed by an unknown method
+        except (RuntimeError, NotImplementedError) as error:
+            raise ValueError(
+                f"{path}: its member {member!r} cannot be read ({error}). Extract it first."
+            ) from error
     expected = suffix_of(cast(BufferedReader, stored).peek(8))
     if expected is not None:
-        raise ValueError(f"{path} is compressed, but its name does not say so. Rename it to {path.name}{expected}.")
+        raise ValueError(
+            f"{path} is compressed, but its name does not say so. Rename it to "
+            f"{path.name}{expected}."
+        )
     return stored
 
 
 def suffix_of(first_bytes: bytes) -> str | None:
     """Return the suffix of a compressed file by its first bytes; None for other files."""
-    return next((suffix for magic, suffix in _MAGIC_BYTES.items() if first_bytes.startswith(magic)), None)
+    return next(
+        (suffix for magic, suffix in _MAGIC_BYTES.items() if first_bytes.startswith(magic)), None
+    )
 
 
 def _open_archive(stored: IO[bytes], path: Path) -> zipfile.ZipFile:
     if not stored.seekable():  # the index of a zip archive is at its end
-        raise ValueError(f"{path}: a zip archive cannot be read from a pipe. Save it as a file first.")
+        raise ValueError(
+            f"{path}: a zip archive cannot be read from a pipe. Save it as a file first."
+        )
     try:
         return zipfile.ZipFile(stored)
-    except (*DECOMPRESSION_ERRORS, NotImplementedError, ValueError) as error:  # ValueError: an invalid name
+    # ValueError: an invalid name
+    except (*DECOMPRESSION_ERRORS, NotImplementedError, ValueError) as error:
         raise ValueError(f"{path}: not a zip archive, or a damaged one ({error}).") from error
 
 
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
     # macOS adds a hidden file for every file to its archives.
-    members = [name for name in archive.namelist() if not name.endswith("/") and not name.startswith("__MACOSX/")]
+    members = [
+        name
+        for name in archive.namelist()
+        if not name.endswith("/") and not name.startswith("__MACOSX/")
+    ]
     if len(members) != 1:
         names = ", ".join(members[:5]) or "none"
-        raise ValueError(f"{path}: expected a zip archive with one file in it, got {len(members)} ({names}).")
+        raise ValueError(
+            f"{path}: expected a zip archive with one file in it, got {len(members)} ({names})."
+        )
     return members[0]

@@ -30,11 +30,14 @@ def check_n_jobs(n_jobs: Any) -> None:
     """Raise an error for a number of threads that was set after ``fit``, which checks it."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(
-            f"The 'n_jobs' parameter must be an instance of 'int', not 0, or None. Got {n_jobs!r} instead."
+            f"The 'n_jobs' parameter must be an instance of 'int', not 0, or None. Got {n_jobs!r} "
+            "instead."
         )
 
 
-def submit(pool: ThreadPoolExecutor, work: Callable[..., Result], *arguments: Any) -> Future[Result]:
+def submit(
+    pool: ThreadPoolExecutor, work: Callable[..., Result], *arguments: Any
+) -> Future[Result]:
     """Submit a call to a pool, or make it at once if the pool accepts none, as at exit."""
     future: Future[Result] = Future()
     first = Lock()
@@ -48,7 +51,8 @@ def submit(pool: ThreadPoolExecutor, work: Callable[..., Result], *arguments: An
 
     try:
         pool.submit(run)
-    except RuntimeError:  # a pool that cannot start a thread has queued the call all the same: the first of both runs
+    # a pool that cannot start a thread has queued the call all the same: the first of both runs
+    except RuntimeError:
         run()
     return future
 
@@ -103,12 +107,18 @@ def is_worker() -> bool:
     return current_thread().name.startswith(_WORKER)
 
 
-def map_in_order(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
+def map_in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], n_threads: int
+) -> Iterator[Result]:
     """Yield results in the order of the items; one thread or one item uses the caller's thread."""
     items = iter(items)
     begin = list(islice(items, 2))
     items = chain(begin, items)
-    return map(work, items) if n_threads == 1 or len(begin) < 2 else map_in_background(work, items, n_threads)
+    return (
+        map(work, items)
+        if n_threads == 1 or len(begin) < 2
+        else map_in_background(work, items, n_threads)
+    )
 
 
 def map_in_background(
@@ -131,7 +141,12 @@ def map_in_background(
 
 
 def map_blocks(
-    work: Callable[[slice], None], n_rows: int, n_threads: int, *, min_rows: int = 1, max_rows: int | None = None
+    work: Callable[[slice], None],
+    n_rows: int,
+    n_threads: int,
+    *,
+    min_rows: int = 1,
+    max_rows: int | None = None,
 ) -> None:
     """Call a function for blocks of neighboring rows; the calling thread works too."""
     n_threads = max(min(n_threads, n_rows // min_rows), 1)

@@ -1,4 +1,6 @@
-"""Settings of all tests, and how they are spread over processes: ``make test`` runs one worker a core."""
+"""Settings of all tests, and how they are spread over processes: ``make test`` runs one worker a
+core.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 
 class _Files(LoadGroupScheduling):
-    """Run a file in one worker, which then makes its fixtures once, and so a group of tests marked ``xdist_group``."""
+    """Run a file in one worker, which then makes its fixtures once, and so a group of tests marked
+    ``xdist_group``.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         group: str = super()._split_scope(nodeid)
@@ -34,7 +38,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Files | Non
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let each worker compute on one thread, which libraries read when they are imported, and be interruptible."""
+    """Let each worker compute on one thread, which libraries read when they are imported, and be
+    interruptible.
+    """
     if config.getoption("numprocesses", None):
         for library in ("OMP", "MKL", "OPENBLAS"):
             os.environ.setdefault(f"{library}_NUM_THREADS", "1")

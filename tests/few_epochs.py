@@ -13,7 +13,9 @@ _ALL = {name: getattr(_auto_parameters, name) for name in ("_MOST_EPOCHS", "_MOS
 
 @pytest.fixture(autouse=True, scope="module")
 def few_epochs() -> Iterator[None]:
-    """Train few rows for 5 epochs or 20 steps, not for 100 or 500, where ``max_epochs`` is not given."""
+    """Train few rows for 5 epochs or 20 steps, not for 100 or 500, where ``max_epochs`` is not
+    given.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_auto_parameters, "_MOST_EPOCHS", 5)
         patch.setattr(_auto_parameters, "_MOST_STEPS", 20)

@@ -1,7 +1,9 @@
-"""How many files of the package a call runs: ``python -m tests.files_that_run``, or with ``--files`` which ones.
+"""How many files of the package a call runs: ``python -m tests.files_that_run``, or with
+``--files`` which ones.
 
-A file counts if one of its functions is called, in the calling thread or in one that starts meanwhile; functions of
-the kernels do not count. Each call is made once before, so that no import counts.
+A file counts if one of its functions is called, in the calling thread or in one that starts
+meanwhile; functions of the kernels do not count. Each call is made once before, so that no import
+counts.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ _N_TEXTS = 300
 
 
 def files_that_run(call: Callable[[], Any]) -> Counter[str]:
-    """Return the files of the package whose functions a call runs, with the number of calls of these functions."""
+    """Return the files of the package whose functions a call runs, with the number of calls of
+    these functions.
+    """
     files: Counter[str] = Counter()
     folder = f"{PACKAGE}/"
 
@@ -52,15 +56,21 @@ def calls() -> dict[str, Callable[[], Any]]:
     return {
         "TextClassifier.fit": lambda: TextClassifier(random_state=0).fit(texts, labels),
         "TextClassifier.predict": lambda: fitted.predict(texts),
-        "HsigmoidLanguageModel.fit": lambda: HsigmoidLanguageModel(max_epochs=1, random_state=0).fit(texts),
-        "SGNNSentenceEncoder.fit": lambda: SGNNSentenceEncoder(max_epochs=1, random_state=0).fit(texts),
+        "HsigmoidLanguageModel.fit": lambda: HsigmoidLanguageModel(
+            max_epochs=1, random_state=0
+        ).fit(texts),
+        "SGNNSentenceEncoder.fit": lambda: SGNNSentenceEncoder(max_epochs=1, random_state=0).fit(
+            texts
+        ),
     }
 
 
 def main() -> None:
     """Print the number of files, and which they are if asked to."""
     parser = argparse.ArgumentParser(prog="python -m tests.files_that_run", description=__doc__)
-    parser.add_argument("--files", action="store_true", help="also print each file with the number of calls")
+    parser.add_argument(
+        "--files", action="store_true", help="also print each file with the number of calls"
+    )
     show_files = parser.parse_args().files
     for name, call in calls().items():
         files = files_that_run(call)

@@ -1,4 +1,6 @@
-"""A fixture of tests with small tensors: two threads would wait for each other longer than they compute."""
+"""A fixture of tests with small tensors: two threads would wait for each other longer than they
+compute.
+"""
 
 import pytest
 import torch

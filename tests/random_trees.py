@@ -12,7 +12,9 @@ from sklearn_hashnlp.trees import SoftmaxTree, tree_from_nested
 
 
 def random_shape(n_classes: int, max_children: int, seed: int) -> SoftmaxTree:
-    """Split shuffled classes into 2 to ``max_children`` parts, each of them again, down to single classes."""
+    """Split shuffled classes into 2 to ``max_children`` parts, each of them again, down to single
+    classes.
+    """
     rng = random.Random(seed)
 
     def split(classes: list[int]) -> object:
@@ -33,7 +35,9 @@ def chain(n_classes: int) -> SoftmaxTree:
     return SoftmaxTree(children, range(0, 2 * n_nodes + 1, 2))
 
 
-TREES = st.builds(random_shape, st.integers(1, 30), st.sampled_from([2, 3, 7, 30]), st.integers(0, 99))
+TREES = st.builds(
+    random_shape, st.integers(1, 30), st.sampled_from([2, 3, 7, 30]), st.integers(0, 99)
+)
 """Any arities, any depths, one class too."""
 
 

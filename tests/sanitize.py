@@ -1,4 +1,5 @@
-"""Test kernels that check addresses and undefined behavior: ``make sanitize``, or ``python -m tests.sanitize``.
+"""Test kernels that check addresses and undefined behavior: ``make sanitize``, or
+``python -m tests.sanitize``.
 
 A build of its own, in ``build/sanitize``; its sums are those of the others, in one instruction set.
 """
@@ -16,9 +17,17 @@ from tests.native import MODULE
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "sanitize"
 REPORT = FOLDER / "report"
-LIBRARIES = ("libasan.so", "libclang_rt.asan-x86_64.so", "libclang_rt.asan-aarch64.so")  # of GCC and of Clang
+# of GCC and of Clang
+LIBRARIES = ("libasan.so", "libclang_rt.asan-x86_64.so", "libclang_rt.asan-aarch64.so")
 COMMANDS = [
-    ["pytest", "--quiet", "-p", "no:cacheprovider", "tests/kernels", "tests/classifiers/test_native_scores.py"],
+    [
+        "pytest",
+        "--quiet",
+        "-p",
+        "no:cacheprovider",
+        "tests/kernels",
+        "tests/classifiers/test_native_scores.py",
+    ],
     ["tests.fuzz.kernels", "--inputs", "300"],
 ]
 
@@ -30,7 +39,8 @@ def main() -> int:
     for old in FOLDER.glob("report.*"):
         old.unlink()
     (module,) = FOLDER.glob("_native.*")
-    options = f"detect_leaks=0:halt_on_error=1:print_stacktrace=1:log_path={REPORT}"  # pytest would capture a report
+    # pytest would capture a report
+    options = f"detect_leaks=0:halt_on_error=1:print_stacktrace=1:log_path={REPORT}"
     environment = os.environ | {
         MODULE: str(module),
         "LD_PRELOAD": " ".join(find_libraries()),
@@ -39,7 +49,9 @@ def main() -> int:
         "PYTHONMALLOC": "malloc",
     }
     codes = [
-        subprocess.run([sys.executable, "-m", *command], cwd=ROOT, env=environment, check=False).returncode
+        subprocess.run(
+            [sys.executable, "-m", *command], cwd=ROOT, env=environment, check=False
+        ).returncode
         for command in COMMANDS
     ]
     for report in FOLDER.glob("report.*"):
@@ -48,7 +60,9 @@ def main() -> int:
 
 
 def find_libraries() -> list[str]:
-    """Return the libraries to load before Python, which does not know them: the checks, and C++ for its exceptions."""
+    """Return the libraries to load before Python, which does not know them: the checks, and C++ for
+    its exceptions.
+    """
     cache = (FOLDER / "CMakeCache.txt").read_text(encoding="utf-8")
     (compiler,) = re.findall(r"^CMAKE_CXX_COMPILER:\w+=(.+)$", cache, re.MULTILINE)
 
@@ -59,7 +73,8 @@ def find_libraries() -> list[str]:
     found = [path for path in map(path_of, LIBRARIES) if Path(path).is_absolute()]
     if not found:
         raise SystemExit(
-            f"{compiler} has no library for checks of addresses: take GCC or Clang, by CXX=g++ make sanitize"
+            f"{compiler} has no library for checks of addresses: take GCC or Clang, by CXX=g++ "
+            "make sanitize"
         )
     return [found[0], path_of("libstdc++.so.6")]
 

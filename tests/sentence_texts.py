@@ -42,9 +42,13 @@ SMALL = {
 
 
 def make(**options: object) -> SGNNSentenceEncoder:
-    """Return an encoder that trains in some tenths of a second; options may be fields, as ``network__n_layers``."""
+    """Return an encoder that trains in some tenths of a second; options may be fields, as
+    ``network__n_layers``.
+    """
     network = Network(embedding_dim=8, n_layers=1, n_heads=2, feedforward_size=16)
-    return SGNNSentenceEncoder(**SMALL, network=network, objectives=Objectives()).set_params(**options)
+    return SGNNSentenceEncoder(**SMALL, network=network, objectives=Objectives()).set_params(
+        **options
+    )
 
 
 @cache
@@ -61,7 +65,9 @@ def bytes_of(encoder: SGNNSentenceEncoder) -> bytes:
 def learned(encoder: SGNNSentenceEncoder) -> tuple[object, ...]:
     """Return all that an encoder has learned, to compare the last bit."""
     values, arrays = encoder._get_model_state()
-    contents = {name: (array.shape, array.dtype.str, array.tobytes()) for name, array in arrays.items()}
+    contents = {
+        name: (array.shape, array.dtype.str, array.tobytes()) for name, array in arrays.items()
+    }
     history = [(entry["epoch"], entry["train_loss"]) for entry in encoder.history_]
     return contents, values["seeds"], values["trained_on"], history, encoder.log_
 

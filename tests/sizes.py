@@ -1,7 +1,9 @@
-"""How large the project is: ``python -m tests.sizes``, or ``python -m tests.sizes --base COMMIT`` to compare.
+"""How large the project is: ``python -m tests.sizes``, or ``python -m tests.sizes --base COMMIT``
+to compare.
 
-Lines of code hold more than a comment or a docstring; stubs and C++ count as lines and not as files. Public names are
-the names in the ``__all__`` of public modules; a name that the package repeats from its folder counts once.
+Lines of code hold more than a comment or a docstring; stubs and C++ count as lines and not as
+files. Public names are the names in the ``__all__`` of public modules; a name that the package
+repeats from its folder counts once.
 """
 
 from __future__ import annotations
@@ -27,19 +29,26 @@ _SHORT = 80  # lines of a function
 
 def sizes(root: Path) -> dict[str, int]:
     """Return the figures of a tree."""
-    package, tests, benchmarks = (_sources(root / folder) for folder in ("sklearn_hashnlp", "tests", "benchmarks"))
+    package, tests, benchmarks = (
+        _sources(root / folder) for folder in ("sklearn_hashnlp", "tests", "benchmarks")
+    )
     kernels = _kernels(root / "sklearn_hashnlp" / "kernels")
     cpp = [text for path, text in kernels.items() if path.suffix != ".py"]
     modules = [path for path in package if path.suffix == ".py"]
     nodes = [node for text in package.values() for node in functions(text)]
     return {
-        "package: lines of code": sum(map(code_lines, package.values())) + sum(map(_cpp_code_lines, cpp)),
+        "package: lines of code": sum(map(code_lines, package.values()))
+        + sum(map(_cpp_code_lines, cpp)),
         "package: lines": _n_lines(package.values()) + _n_lines(cpp),
         "package: files": len(modules),
-        "package: files of the largest folder": max(Counter(path.parent for path in modules).values()),
+        "package: files of the largest folder": max(
+            Counter(path.parent for path in modules).values()
+        ),
         "package: lines of the longest file": max(text.count("\n") for text in package.values()),
         "package: lines of the longest function": max(map(length, nodes)),
-        f"package: functions of more than {_SHORT} lines": sum(length(node) > _SHORT for node in nodes),
+        f"package: functions of more than {_SHORT} lines": sum(
+            length(node) > _SHORT for node in nodes
+        ),
         "kernels: lines of C++ and Python": _n_lines(kernels.values()),
         "benchmarks: lines": _n_lines(benchmarks.values()),
         "tests: lines": _n_lines(tests.values()),
@@ -59,7 +68,11 @@ def code_lines(text: str) -> int:
         if token.type not in _NO_CODE:
             lines.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
             lines.difference_update(range(node.lineno, (node.end_lineno or 0) + 1))
     return len(lines)
 
@@ -72,7 +85,8 @@ def n_public_names(root: Path) -> int:
 
 def _sources(folder: Path) -> dict[Path, str]:
     paths = sorted([*folder.rglob("*.py"), *folder.rglob("*.pyi")])
-    return {path: path.read_text(encoding="utf-8") for path in paths if path.name != "_native.pyi"}  # made by the build
+    # made by the build
+    return {path: path.read_text(encoding="utf-8") for path in paths if path.name != "_native.pyi"}
 
 
 def _kernels(folder: Path) -> dict[Path, str]:
@@ -81,7 +95,9 @@ def _kernels(folder: Path) -> dict[Path, str]:
 
 
 def _cpp_code_lines(text: str) -> int:
-    return sum(bool(line.strip()) and not line.lstrip().startswith("//") for line in text.split("\n"))
+    return sum(
+        bool(line.strip()) and not line.lstrip().startswith("//") for line in text.split("\n")
+    )
 
 
 def functions(text: str) -> Iterator[ast.FunctionDef]:
@@ -108,8 +124,13 @@ def main() -> None:
     base = parser.parse_args().base
     columns = [sizes(ROOT)]
     if base is not None:
-        archive = subprocess.run(["git", "archive", base], cwd=ROOT, check=True, capture_output=True).stdout
-        with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        archive = subprocess.run(
+            ["git", "archive", base], cwd=ROOT, check=True, capture_output=True
+        ).stdout
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            tarfile.open(fileobj=io.BytesIO(archive)) as files,
+        ):
             files.extractall(folder, filter="data")
             columns.insert(0, sizes(Path(folder)))
     for name in columns[-1]:

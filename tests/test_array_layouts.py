@@ -1,4 +1,6 @@
-"""Arrays of another byte order, order of dimensions or stride give the same results wherever arrays are taken."""
+"""Arrays of another byte order, order of dimensions or stride give the same results wherever arrays
+are taken.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,22 @@ import pytest
 from scipy.sparse import csr_array, issparse
 
 from sklearn_hashnlp.sentences import DistilledSentenceEncoder
-from sklearn_hashnlp.trees import balanced_tree, cluster_tree, complete_tree, huffman_tree, two_level_tree
+from sklearn_hashnlp.trees import (
+    balanced_tree,
+    cluster_tree,
+    complete_tree,
+    huffman_tree,
+    two_level_tree,
+)
 from tests.contract.estimators import CASES, CLASSIFIERS
 from tests.trainings import assert_same_bits
 
-TEXTS = ["what a fine film", "I was bored to tears", "funny, warm and wise", "dull from start to end"] * 6
+TEXTS = [
+    "what a fine film",
+    "I was bored to tears",
+    "funny, warm and wise",
+    "dull from start to end",
+] * 6
 COUNTS = np.array([5, 1, 7, 2, 2, 9], dtype=np.int64)
 
 Layout = Callable[[Any], Any]
@@ -78,7 +91,13 @@ def equal(first: Any, second: Any) -> None:
 
 
 NAMES = [
-    *("HashingNgramVectorizer", "CharNgramFeaturizer", "SGNNWordProjector", "SGNNProjector", "TextClassifier"),
+    *(
+        "HashingNgramVectorizer",
+        "CharNgramFeaturizer",
+        "SGNNWordProjector",
+        "SGNNProjector",
+        "TextClassifier",
+    ),
     *("HashEmbeddingClassifier", "HashEmbeddingClassifier, several labels"),
     *("SGNNClassifier", "SGNNClassifier, packed, adagrad", "QuantizedSGNNClassifier"),
 ]
@@ -103,7 +122,10 @@ def test_texts_rows_labels_and_weights(name: str, layout: Layout) -> None:
     case = CASES[name]
     native, other = native_model(name), fit(name, change)
     for method in case.answers:
-        found, expected = getattr(other, method)(change(case.asked)), getattr(native, method)(case.asked)
+        found, expected = (
+            getattr(other, method)(change(case.asked)),
+            getattr(native, method)(case.asked),
+        )
         if method == "predict":  # labels have the dtype of those of fit
             assert_same_bits(found, expected)
         else:
@@ -130,7 +152,9 @@ def test_vectors_of_a_teacher(layout: Layout) -> None:
 
 def test_vectors_of_classes(layout: Layout) -> None:
     vectors = np.random.default_rng(2).normal(size=(300, 30))
-    assert cluster_tree(300, vectors, random_state=0) == cluster_tree(300, layout(vectors), random_state=0)
+    assert cluster_tree(300, vectors, random_state=0) == cluster_tree(
+        300, layout(vectors), random_state=0
+    )
 
 
 @pytest.mark.parametrize("build", [huffman_tree, two_level_tree, balanced_tree, complete_tree])

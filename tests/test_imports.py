@@ -17,7 +17,8 @@ import sklearn_hashnlp
 
 PACKAGE = Path(sklearn_hashnlp.__file__).parent
 
-# Each row may import from the rows above it, and nothing within a row from another folder of that row.
+# Each row may import from the rows above it, and nothing within a row from another folder of that
+# row.
 ROWS = [
     ("_constraints", "_device", "_hash_specification", "_idf", "_lazy"),
     ("_posix", "_sklearn", "_text_files", "_threads"),
@@ -53,7 +54,11 @@ CLASSIFIER_ROWS = [
 
 def names_above(rows: list[tuple[str, ...]]) -> dict[str, set[str]]:
     """Return for each name those of all rows above its own."""
-    return {name: {above for row in rows[:at] for above in row} for at, names in enumerate(rows) for name in names}
+    return {
+        name: {above for row in rows[:at] for above in row}
+        for at, names in enumerate(rows)
+        for name in names
+    }
 
 
 ALLOWED = names_above(ROWS)
@@ -65,26 +70,38 @@ EXCEPTIONS = {"text/_sgnn_projector.py": {"nn"}}
 
 @cache
 def modules_imported_by(path: Path) -> set[str]:
-    """Return the full names of all modules, or names in them, that a file imports, wherever in the file it does."""
+    """Return the full names of all modules, or names in them, that a file imports, wherever in the
+    file it does.
+    """
     folder = path.relative_to(PACKAGE).parts[:-1]
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            base = ["sklearn_hashnlp", *folder][: len(folder) + 2 - node.level] if node.level else []
+            base = (
+                ["sklearn_hashnlp", *folder][: len(folder) + 2 - node.level] if node.level else []
+            )
             module = [*base, *(node.module.split(".") if node.module else [])]
             found |= {".".join([*module, alias.name]) for alias in node.names}
     return found
 
 
 def parts_imported_by(path: Path, package: str = "sklearn_hashnlp") -> set[str]:
-    """Return what stands directly below a package in each import of it: a folder, a module or a name."""
+    """Return what stands directly below a package in each import of it: a folder, a module or a
+    name.
+    """
     names = modules_imported_by(path)
-    return {name.removeprefix(f"{package}.").partition(".")[0] for name in names if name.startswith(f"{package}.")}
+    return {
+        name.removeprefix(f"{package}.").partition(".")[0]
+        for name in names
+        if name.startswith(f"{package}.")
+    }
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent.name for path in PACKAGE.glob("*/__init__.py")}))
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent.name for path in PACKAGE.glob("*/__init__.py")})
+)
 def test_folders_import_one_way(folder):
     for path in (PACKAGE / folder).rglob("*.py"):
         exceptions = EXCEPTIONS.get(path.relative_to(PACKAGE).as_posix(), set())
@@ -95,7 +112,10 @@ def test_folders_import_one_way(folder):
 def test_parts_of_a_folder_import_one_way(folder):
     for path in set((PACKAGE / folder).rglob("*.py")) - {PACKAGE / folder / "__init__.py"}:
         part = path.relative_to(PACKAGE / folder).with_suffix("").parts[0]
-        assert parts_imported_by(path, f"sklearn_hashnlp.{folder}") - {part} <= PARTS_ALLOWED[folder][part], path
+        assert (
+            parts_imported_by(path, f"sklearn_hashnlp.{folder}") - {part}
+            <= PARTS_ALLOWED[folder][part]
+        ), path
 
 
 def module_name(path: Path) -> str:
@@ -114,7 +134,9 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
             found |= new
             waiting += new
         reached[start] = found
-    return sorted({tuple(sorted(b for b in reached[a] if a in reached[b])) for a in graph if a in reached[a]})
+    return sorted(
+        {tuple(sorted(b for b in reached[a] if a in reached[b])) for a in graph if a in reached[a]}
+    )
 
 
 def test_no_files_import_each_other():
@@ -122,19 +144,31 @@ def test_no_files_import_each_other():
     graph = {}
     for module, path in modules.items():
         imported = modules_imported_by(path)
-        graph[module] = {name if name in modules else name.rpartition(".")[0] for name in imported} & set(modules)
+        graph[module] = {
+            name if name in modules else name.rpartition(".")[0] for name in imported
+        } & set(modules)
         graph[module] -= {module}
     assert len(graph) > 100
     assert not circles(graph)
 
 
 def private_names_used_by(path: Path) -> set[str]:
-    """Return the names that a file takes from the package or from objects, and that are none of its own or public."""
+    """Return the names that a file takes from the package or from objects, and that are none of its
+    own or public.
+    """
     found = {name for name in modules_imported_by(path) if name.startswith("sklearn_hashnlp.")}
-    found = {name for name in found if not name.startswith("sklearn_hashnlp.cli.") and not is_public(name)}
+    found = {
+        name
+        for name in found
+        if not name.startswith("sklearn_hashnlp.cli.") and not is_public(name)
+    }
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls", "os"):
-            is_private = node.attr.startswith("_") and not node.attr.endswith("__") and node.attr != "_asdict"
+            is_private = (
+                node.attr.startswith("_")
+                and not node.attr.endswith("__")
+                and node.attr != "_asdict"
+            )
             found |= {ast.unparse(node)} if is_private else set()
     return found
 
@@ -145,19 +179,27 @@ def is_public(name: str) -> bool:
     return last in getattr(import_module(folder), "__all__", ()) or (PACKAGE / last).is_dir()
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "cli").rglob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "cli").rglob("*.py")), ids=lambda path: path.stem
+)
 def test_the_command_line_stands_on_public_names(path):
     assert private_names_used_by(path) == set()
 
 
 def test_nn_knows_no_scikit_learn():
     for path in (PACKAGE / "nn").rglob("*.py"):
-        assert not {name for name in modules_imported_by(path) if name.partition(".")[0] in {"sklearn", "skorch"}}, path
+        assert not {
+            name
+            for name in modules_imported_by(path)
+            if name.partition(".")[0] in {"sklearn", "skorch"}
+        }, path
 
 
 def run(code: str) -> str:
     root = Path(__file__).parents[1]
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=root).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=root
+    ).stdout
 
 
 def test_the_package_itself_loads_next_to_nothing():
@@ -190,7 +232,8 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = sklearn_hashnlp.HashEmbedingClassifier
 
 
-SHARED_NAMES = {"_count_ngrams", "_explain", "_search", "_softmax_tree", "_tables"}  # no more are to come
+# no more are to come
+SHARED_NAMES = {"_count_ngrams", "_explain", "_search", "_softmax_tree", "_tables"}
 
 
 def test_a_file_name_occurs_in_one_folder() -> None:
@@ -203,19 +246,42 @@ FOREIGN = 77  # files of tests: no more are to come
 
 
 def imports_foreign_private_names(path: Path) -> bool:
-    """Return whether a file of tests imports private modules or names of another folder than the one that it tests."""
+    """Return whether a file of tests imports private modules or names of another folder than the
+    one that it tests.
+    """
     folder = path.relative_to(TESTS).parts[0].removesuffix(".py")
-    names = [name.split(".")[1:] for name in modules_of(path) if name.startswith("sklearn_hashnlp.")]
-    private = [parts for parts in names if any(part.startswith("_") and not part.startswith("__") for part in parts)]
-    return any(parts[0] != folder and not (path.parent == TESTS and parts[0].startswith("_")) for parts in private)
+    names = [
+        name.split(".")[1:] for name in modules_of(path) if name.startswith("sklearn_hashnlp.")
+    ]
+    private = [
+        parts
+        for parts in names
+        if any(part.startswith("_") and not part.startswith("__") for part in parts)
+    ]
+    return any(
+        parts[0] != folder and not (path.parent == TESTS and parts[0].startswith("_"))
+        for parts in private
+    )
 
 
 def modules_of(path: Path) -> set[str]:
-    """Return the full names of what a file of tests imports from the package, also in programs that it holds."""
-    found = re.findall(r"from (sklearn_hashnlp[\w.]*) import (\([^)]*\)|.*)", path.read_text(encoding="utf-8"))
-    return {f"{module}.{name}" for module, names in found for name in re.findall(r"(\w+)(?: as \w+)?", names)}
+    """Return the full names of what a file of tests imports from the package, also in programs that
+    it holds.
+    """
+    found = re.findall(
+        r"from (sklearn_hashnlp[\w.]*) import (\([^)]*\)|.*)", path.read_text(encoding="utf-8")
+    )
+    return {
+        f"{module}.{name}"
+        for module, names in found
+        for name in re.findall(r"(\w+)(?: as \w+)?", names)
+    }
 
 
 def test_tests_import_public_names_or_what_they_test() -> None:
-    found = [str(path.relative_to(TESTS)) for path in TESTS.rglob("*.py") if imports_foreign_private_names(path)]
+    found = [
+        str(path.relative_to(TESTS))
+        for path in TESTS.rglob("*.py")
+        if imports_foreign_private_names(path)
+    ]
     assert len(found) <= FOREIGN, found

@@ -31,9 +31,14 @@ def late(tmp_path, monkeypatch):
 
 def test_an_attribute_error_of_an_import_is_told(late):
     assert late.There.__name__ == "There"
-    with pytest.raises(ImportError, match=r"^late\.folder cannot be imported: module 'math' .* 'no_such_function'\.$"):
+    with pytest.raises(
+        ImportError,
+        match=r"^late\.folder cannot be imported: module 'math' .* 'no_such_function'\.$",
+    ):
         late.folder  # noqa: B018
-    with pytest.raises(ImportError, match=r"^late\.Absent cannot be imported: .* has no attribute 'Absent'\.$"):
+    with pytest.raises(
+        ImportError, match=r"^late\.Absent cannot be imported: .* has no attribute 'Absent'\.$"
+    ):
         late.Absent  # noqa: B018
     with pytest.raises(AttributeError, match="module 'late' has no attribute 'never'"):
         late.never  # noqa: B018
@@ -41,5 +46,10 @@ def test_an_attribute_error_of_an_import_is_told(late):
 
 def test_kernels_that_are_not_compiled_are_named():
     code = "import sys; sys.modules['sklearn_hashnlp.kernels._native'] = None; import sklearn_hashnlp.kernels"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "The kernels of sklearn_hashnlp are not compiled for this Python" in result.stderr.splitlines()[-1]
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (
+        "The kernels of sklearn_hashnlp are not compiled for this Python"
+        in result.stderr.splitlines()[-1]
+    )

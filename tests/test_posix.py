@@ -18,8 +18,28 @@ from sklearn_hashnlp import _posix
 
 PACKAGE = Path(sklearn_hashnlp.__file__).parent
 MODULES = {"fcntl", "grp", "mmap", "pty", "pwd", "resource", "select", "syslog", "termios", "tty"}
-CALLS = {"chown", "fork", "fsync", "getpgid", "getuid", "killpg", "mkfifo", "nice", "register_at_fork", "setsid"}
-CALLS |= {"sched_getaffinity", "sched_setaffinity", "uname", "O_DIRECTORY", "SIGKILL", "SIGHUP", "SIGALRM", "SIGUSR1"}
+CALLS = {
+    "chown",
+    "fork",
+    "fsync",
+    "getpgid",
+    "getuid",
+    "killpg",
+    "mkfifo",
+    "nice",
+    "register_at_fork",
+    "setsid",
+}
+CALLS |= {
+    "sched_getaffinity",
+    "sched_setaffinity",
+    "uname",
+    "O_DIRECTORY",
+    "SIGKILL",
+    "SIGHUP",
+    "SIGALRM",
+    "SIGUSR1",
+}
 
 
 def posix_names(source: str) -> set[str]:
@@ -39,7 +59,10 @@ def posix_names(source: str) -> set[str]:
 
 def test_calls_of_single_systems_stand_in_one_file() -> None:
     paths = list(PACKAGE.rglob("*.py"))
-    found = {str(path.relative_to(PACKAGE)): posix_names(path.read_text(encoding="utf-8")) for path in paths}
+    found = {
+        str(path.relative_to(PACKAGE)): posix_names(path.read_text(encoding="utf-8"))
+        for path in paths
+    }
     assert {path: names for path, names in found.items() if names} == {
         "_posix.py": {"fcntl", "mmap", "fsync", "sched_getaffinity", "register_at_fork"},
         "persistence/_fasttext_file.py": {"mmap"},  # ACCESS_READ, which every system has
@@ -71,7 +94,9 @@ def test_files_and_folders_are_flushed(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("number", [errno.EINVAL, errno.EBADF, errno.EIO])
-def test_folders_of_drives_that_cannot_flush_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_folders_of_drives_that_cannot_flush_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     def refuse(_: int) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -79,7 +104,9 @@ def test_folders_of_drives_that_cannot_flush_them(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(OSError, match=os.strerror(number)):
         _posix.flush_to_disk(tmp_path / "file")
-    with pytest.raises(OSError, match=os.strerror(number)) if number == errno.EIO else nullcontext():
+    with (
+        pytest.raises(OSError, match=os.strerror(number)) if number == errno.EIO else nullcontext()
+    ):
         _posix.flush_to_disk(tmp_path)
 
 
@@ -140,7 +167,11 @@ with tempfile.TemporaryDirectory() as folder:
 def test_the_package_works_on_a_system_without_them() -> None:
     root = Path(__file__).parents[1]
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", WITHOUT_POSIX], check=False, capture_output=True, text=True, cwd=root
+        [sys.executable, "-W", "error", "-c", WITHOUT_POSIX],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=root,
     )
     assert done.returncode == 0, done.stderr
     expected = "['model', 'predictor.py', 'results.jsonl'] True"

@@ -12,14 +12,18 @@ from sklearn_hashnlp import nn
 from tests.sizes import sizes
 
 PACKAGE = Path(sklearn_hashnlp.__file__).parent
-PUBLIC = {name: getattr(module, name) for module in (sklearn_hashnlp, nn) for name in module.__all__}
+PUBLIC = {
+    name: getattr(module, name) for module in (sklearn_hashnlp, nn) for name in module.__all__
+}
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
 LIMITS = {"TextClassifier": 20, "HsigmoidLanguageModel": 30, "SGNNSentenceEncoder": 30}
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_constructor_is_short(name: str) -> None:
-    limit = LIMITS.get(name, 16 if CLASSES[name].__module__.startswith("sklearn_hashnlp.nn.") else 26)
+    limit = LIMITS.get(
+        name, 16 if CLASSES[name].__module__.startswith("sklearn_hashnlp.nn.") else 26
+    )
     assert len(inspect.signature(CLASSES[name]).parameters) <= limit
 
 

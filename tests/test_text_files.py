@@ -38,7 +38,9 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize(("suffix", "compress"), {"": bytes, **COMPRESS}.items())
-def test_lines_and_name_of_a_compressed_file(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
+def test_lines_and_name_of_a_compressed_file(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
+) -> None:
     path = tmp_path / f"a.csv{suffix}"
     path.write_bytes(compress(CONTENT))
     assert list(read_lines(path)) == LINES
@@ -74,24 +76,34 @@ def test_wrong_encodings_are_named_with_line_and_remedy(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"label,text\na,b\na,caf\xe9\n")
     with pytest.raises(
-        ValueError, match=r"a\.csv, line 3: expected UTF-8, but byte 6 of the line is 0xe9\. .*encoding='cp1252'"
+        ValueError,
+        match=r"a\.csv, line 3: expected UTF-8, but byte 6 of the line is 0xe9\. .*encoding='cp1252'",
     ):
         list(read_lines(path))
     path.write_bytes("label,text\n".encode("utf-16"))
-    with pytest.raises(ValueError, match=r"line 1: expected UTF-8, but the file begins like UTF-16\. .*'utf-16'"):
+    with pytest.raises(
+        ValueError, match=r"line 1: expected UTF-8, but the file begins like UTF-16\. .*'utf-16'"
+    ):
         list(read_lines(path))
 
 
 @pytest.mark.parametrize(
     ("line", "advice", "other"),
     [
-        (b"\x80 5 \x96 \x93now\x94\n", "encoding='cp1252'", "latin1"),  # a euro sign, a dash and quotes of Windows
+        # a euro sign, a dash and quotes of Windows
+        (b"\x80 5 \x96 \x93now\x94\n", "encoding='cp1252'", "latin1"),
         (b"caf\xe9\n", "encoding='cp1252'", "latin1"),
         (b"\x81\x40\n", "encoding='gb18030' or 'shift_jis'", "cp1252"),  # no character of cp1252
-        ("caf\u00e9 ".encode() + b"caf\xe9\n", "Other characters of the line are UTF-8: errors='replace'", "cp1252"),
+        (
+            "caf\u00e9 ".encode() + b"caf\xe9\n",
+            "Other characters of the line are UTF-8: errors='replace'",
+            "cp1252",
+        ),
     ],
 )
-def test_the_advice_for_bytes_that_are_not_utf_8(tmp_path: Path, line: bytes, advice: str, other: str) -> None:
+def test_the_advice_for_bytes_that_are_not_utf_8(
+    tmp_path: Path, line: bytes, advice: str, other: str
+) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"first\n" + line)
     with pytest.raises(ValueError, match=r"a\.csv, line 2: ") as caught:
@@ -102,10 +114,26 @@ def test_the_advice_for_bytes_that_are_not_utf_8(tmp_path: Path, line: bytes, ad
 
 
 @pytest.mark.parametrize(
-    "encoding", ["cp1252", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp037", "shift_jis", "gb18030"]
+    "encoding",
+    [
+        "cp1252",
+        "utf-8",
+        "utf-8-sig",
+        "utf-16",
+        "utf-16-le",
+        "utf-32",
+        "cp037",
+        "shift_jis",
+        "gb18030",
+    ],
 )
 def test_lines_in_any_encoding(tmp_path: Path, encoding: str) -> None:
-    lines = ["first\n", "ab\rc\r\n", "\n", "last" if encoding in ("cp037", "shift_jis") else "última"]
+    lines = [
+        "first\n",
+        "ab\rc\r\n",
+        "\n",
+        "last" if encoding in ("cp037", "shift_jis") else "última",
+    ]
     for compress, name in ((bytes, "a.txt"), (gzip.compress, "a.txt.gz")):
         (tmp_path / name).write_bytes(compress("".join(lines).encode(encoding)))
         assert list(read_lines(tmp_path / name, decoding=Decoding(encoding))) == lines
@@ -122,29 +150,43 @@ def test_a_mark_is_no_character_in_any_encoding(tmp_path: Path) -> None:
 
 def test_errors_of_other_encodings_name_the_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("abc\n".encode("utf-16") + b"x")
-    with pytest.raises(ValueError, match=r"a\.txt, line 2 or soon after: expected utf-16.*encoding"):
+    with pytest.raises(
+        ValueError, match=r"a\.txt, line 2 or soon after: expected utf-16.*encoding"
+    ):
         list(read_lines(tmp_path / "a.txt", decoding=Decoding("utf-16")))
     (tmp_path / "a.txt").write_bytes(b"abc\n\x81\n")
-    with pytest.raises(ValueError, match=r"a\.txt, line 2: expected cp1252, but byte 1 .* 0x81\. Pass another"):
+    with pytest.raises(
+        ValueError, match=r"a\.txt, line 2: expected cp1252, but byte 1 .* 0x81\. Pass another"
+    ):
         list(read_lines(tmp_path / "a.txt", decoding=Decoding("cp1252")))
 
 
 @pytest.mark.parametrize("encoding", ["utf-9", "zlib", "", None])
 def test_names_of_no_text_encoding_are_refused(encoding: Any) -> None:
-    with pytest.raises(ValueError, match="encoding must be the name of a text encoding, such as 'utf-8' or 'cp1252'"):
+    with pytest.raises(
+        ValueError,
+        match="encoding must be the name of a text encoding, such as 'utf-8' or 'cp1252'",
+    ):
         Decoding(encoding)
 
 
 def test_lines_end_in_carriage_returns_if_there_is_no_line_feed(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"label,text\ra,b\r\rc,\xe9\r")
-    assert list(read_lines(tmp_path / "a.txt", decoding=Decoding("cp1252"))) == ["label,text\n", "a,b\n", "\n", "c,é\n"]
+    assert list(read_lines(tmp_path / "a.txt", decoding=Decoding("cp1252"))) == [
+        "label,text\n",
+        "a,b\n",
+        "\n",
+        "c,é\n",
+    ]
     with pytest.raises(ValueError, match="line 4: expected UTF-8"):
         list(read_lines(tmp_path / "a.txt"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a POSIX pipe")
 @pytest.mark.parametrize(("name", "compress"), [("pipe", bytes), ("pipe.gz", gzip.compress)])
-def test_a_pipe_is_read_without_progress(tmp_path: Path, name: str, compress: Callable[[bytes], bytes]) -> None:
+def test_a_pipe_is_read_without_progress(
+    tmp_path: Path, name: str, compress: Callable[[bytes], bytes]
+) -> None:
     path = tmp_path / name
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_bytes, args=[compress(b"line\n" * 3000)])
@@ -161,7 +203,9 @@ def test_a_zip_archive_in_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(path)
     writing = os.open(path, os.O_RDWR)  # or opening it for reading would wait for a writer
     try:
-        with pytest.raises(ValueError, match=r"pipe\.zip: a zip archive cannot be read from a pipe"):
+        with pytest.raises(
+            ValueError, match=r"pipe\.zip: a zip archive cannot be read from a pipe"
+        ):
             list(read_lines(path))
     finally:
         os.close(writing)

@@ -1,4 +1,6 @@
-"""Thread pools: results in order, every row once, errors where they belong, and no pool where none is to be had."""
+"""Thread pools: results in order, every row once, errors where they belong, and no pool where none
+is to be had.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from sklearn_hashnlp._threads import map_blocks, map_in_background, map_in_order, prefetch, run_in_background, submit
+from sklearn_hashnlp._threads import (
+    map_blocks,
+    map_in_background,
+    map_in_order,
+    prefetch,
+    run_in_background,
+    submit,
+)
 
 POOLS = """
 import threading
@@ -34,13 +43,17 @@ threading.Thread(target=serve).start()
 
 @pytest.mark.parametrize("before", ["compute()", ""], ids=["used before", "first use"])
 def test_pools_work_after_the_main_thread_has_ended(before):
-    done = subprocess.run([sys.executable, "-c", POOLS.replace("BEFORE", before)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", POOLS.replace("BEFORE", before)], capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "same\n", "")
 
 
 def test_the_pool_makes_the_call():
     with ThreadPoolExecutor(1) as pool:
-        assert submit(pool, threading.get_ident).result() == pool.submit(threading.get_ident).result()
+        assert (
+            submit(pool, threading.get_ident).result() == pool.submit(threading.get_ident).result()
+        )
         with pytest.raises(ZeroDivisionError):
             submit(pool, lambda: 1 / 0).result()
 
@@ -129,7 +142,9 @@ def test_an_error_among_prefetched_items_comes_after_those_before_it():
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("n_items", [0, 1, 5, 40])
 def test_results_come_in_the_order_of_the_items(map_items, n_items, n_threads):
-    assert list(map_items(lambda item: item**2, iter(range(n_items)), n_threads)) == [i**2 for i in range(n_items)]
+    assert list(map_items(lambda item: item**2, iter(range(n_items)), n_threads)) == [
+        i**2 for i in range(n_items)
+    ]
 
 
 @pytest.mark.parametrize("map_items", [map_in_order, map_in_background])
@@ -159,7 +174,9 @@ def test_an_error_reaches_the_caller(map_items, n_threads):
 
 def test_a_single_item_is_mapped_in_the_calling_thread():
     assert list(map_in_order(lambda _: threading.get_ident(), [0], 2)) == [threading.get_ident()]
-    assert threading.get_ident() not in set(map_in_background(lambda _: threading.get_ident(), range(3), 1))
+    assert threading.get_ident() not in set(
+        map_in_background(lambda _: threading.get_ident(), range(3), 1)
+    )
 
 
 @pytest.mark.parametrize("fails", [True, False])
@@ -212,7 +229,9 @@ def test_few_rows_stay_in_the_callers_thread():
 
 def test_the_caller_works_on_blocks_as_well():
     together, threads = threading.Barrier(2, timeout=10), set()
-    map_blocks(lambda block: (together.wait(), threads.add(threading.get_ident())), 4, 2, max_rows=1)
+    map_blocks(
+        lambda block: (together.wait(), threads.add(threading.get_ident())), 4, 2, max_rows=1
+    )
     assert threading.get_ident() in threads
     assert len(threads) == 2
 

@@ -8,14 +8,24 @@ import pytest
 import sklearn_hashnlp
 
 PUBLIC_FOLDERS = [
-    *("classifiers", "datasets", "inspection", "language", "nn", "optim", "persistence", "plotting"),
+    *(
+        "classifiers",
+        "datasets",
+        "inspection",
+        "language",
+        "nn",
+        "optim",
+        "persistence",
+        "plotting",
+    ),
     *("sentences", "text", "trees"),
 ]
 
 
 @pytest.mark.parametrize("name", PUBLIC_FOLDERS)
 def test_a_folder_is_an_attribute_of_the_package(name, monkeypatch):
-    monkeypatch.delattr(sklearn_hashnlp, name, raising=False)  # a test before this one may have imported it
+    # a test before this one may have imported it
+    monkeypatch.delattr(sklearn_hashnlp, name, raising=False)
     assert getattr(sklearn_hashnlp, name) is importlib.import_module(f"sklearn_hashnlp.{name}")
     assert name in dir(sklearn_hashnlp)
 

@@ -1,4 +1,6 @@
-"""Texts, counted language models and linear models of few texts, in a process where torch is absent."""
+"""Texts, counted language models and linear models of few texts, in a process where torch is
+absent.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from sklearn_hashnlp import TextClassifier, load_model, save_model
 from tests.text_classifiers import text_classifier
 from tests.trainings import assert_same_bits
 
-TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through", "warm"] * 8
+TEXTS = [
+    "a fine, funny film",
+    "dull and far too long",
+    "funny and fine acting",
+    "too dull to sit through",
+    "warm",
+] * 8
 LABELS = ["good", "bad", "good", "bad", "good"] * 8
 SEVERAL = [["good", "funny"], ["bad"], ["good"], [], ["bad", "long"]] * 8
 
@@ -23,7 +31,10 @@ MODELS = {
     "stochastic gradients": ({"solver": "sgd", "loss": "softmax", "n_hashes": 2}, LABELS),
     "one table": ({"variant": "standard", "n_embeddings": 2**12, "solver": "sgd"}, LABELS),
     "several labels": ({"features": "words+characters"}, SEVERAL),
-    "two vectors": ({"variant": "paper", "aggregation": "concat", "n_hashes": 2, "loss": "hinge"}, LABELS),
+    "two vectors": (
+        {"variant": "paper", "aggregation": "concat", "n_hashes": 2, "loss": "hinge"},
+        LABELS,
+    ),
 }
 
 BEGIN = """
@@ -98,7 +109,9 @@ for command in (["predict", "--model", first, first + "/texts.txt"], ["info", fi
 
 @pytest.fixture(scope="module")
 def absent(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
-    """Return the lines that a process without torch prints, and the folder with the models it was given and made."""
+    """Return the lines that a process without torch prints, and the folder with the models it was
+    given and made.
+    """
     path = tmp_path_factory.mktemp("absent")
     folders = []
     for name, (parameters, labels) in MODELS.items():
@@ -108,11 +121,23 @@ def absent(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
         save_model(model, folder / "model")
         save_model(model, folder / "full", training_state=True)
         (folder / "pickle").write_bytes(pickle.dumps(model))
-        np.save(folder / "expected.npy", model.predict_proba(["a fine and dull film", "long", "", "nothing known 123"]))
+        np.save(
+            folder / "expected.npy",
+            model.predict_proba(["a fine and dull film", "long", "", "nothing known 123"]),
+        )
         folders.append(str(folder))
-    save_model(TextClassifier(random_state=0).fit(TEXTS, LABELS), path / "first", training_state=True)
+    save_model(
+        TextClassifier(random_state=0).fit(TEXTS, LABELS), path / "first", training_state=True
+    )
     (path / "first" / "texts.txt").write_text("a fine film\n", encoding="utf-8")
-    command = [sys.executable, "-c", BEGIN + LOAD + FURTHER, str(path / "first"), str(path / "second"), *folders]
+    command = [
+        sys.executable,
+        "-c",
+        BEGIN + LOAD + FURTHER,
+        str(path / "first"),
+        str(path / "second"),
+        *folders,
+    ]
     result = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1])
     assert result.returncode == 0, result.stderr
     return result.stdout.splitlines(), path
@@ -122,12 +147,16 @@ def test_models_are_loaded_and_used_where_torch_is_absent(absent: tuple[list[str
     assert absent[0][: len(MODELS)] == ["torch"] * len(MODELS)
 
 
-def test_texts_and_a_language_model_that_counts_work_where_torch_is_absent(absent: tuple[list[str], Path]) -> None:
+def test_texts_and_a_language_model_that_counts_work_where_torch_is_absent(
+    absent: tuple[list[str], Path],
+) -> None:
     lines = absent[0][len(MODELS) : len(MODELS) + 4]
     assert lines == ["(1, 8) (1, 8)", "(1, 1120)", "['b'] (1,) [[]]", "['b']"]
 
 
-def test_few_texts_are_trained_on_and_commands_run_where_torch_is_absent(absent: tuple[list[str], Path]) -> None:
+def test_few_texts_are_trained_on_and_commands_run_where_torch_is_absent(
+    absent: tuple[list[str], Path],
+) -> None:
     lines, path = absent
     fitted, predicted, *info = lines[len(MODELS) + 4 :]
     assert (fitted, predicted) == ("dual good 1", "good")

@@ -15,4 +15,6 @@ def text_classifier(**options: Any) -> TextClassifier:
     if set(options) <= set(signature(TextClassifier).parameters):
         return TextClassifier(**options)
     of_texts = {name: options.pop(name) for name in _OF_TEXTS if name in options}
-    return TextClassifier(classifier=make_text_classifier()["classifier"].set_params(**options), **of_texts)
+    return TextClassifier(
+        classifier=make_text_classifier()["classifier"].set_params(**options), **of_texts
+    )

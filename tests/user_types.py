@@ -1,6 +1,8 @@
-"""What mypy knows of parameters and results in a file of a user: ``make check`` reads it, and nothing runs it.
+"""What mypy knows of parameters and results in a file of a user: ``make check`` reads it, and
+nothing runs it.
 
-An error that is not there any more is an error: strict warns of each ``type: ignore`` that nothing needs.
+An error that is not there any more is an error: strict warns of each ``type: ignore`` that nothing
+needs.
 """
 
 from __future__ import annotations

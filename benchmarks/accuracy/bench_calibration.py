@@ -1,16 +1,17 @@
 """Calibration of TextClassifier and TF-IDF + LogisticRegression, and confidence on foreign texts.
 
-With each seed, which also draws the training rows if not all are used: accuracy, expected calibration error (of the
-probability of the predicted label, 15 bins of equal width) and log loss on the test rows; rows of labels that no
-training row has count for the accuracy only. The linear model has words 1-2, and the C with the lowest log loss on a
-part of the training rows.
+With each seed, which also draws the training rows if not all are used: accuracy, expected
+calibration error (of the probability of the predicted label, 15 bins of equal width) and log loss
+on the test rows; rows of labels that no training row has count for the accuracy only. The linear
+model has words 1-2, and the C with the lowest log loss on a part of the training rows.
 
-Of TextClassifier also the area under the ROC curve that separates 1,000 test texts from as many random bytes, lines of
-Python and sentences in other languages by its largest probability: 1 if all test texts have larger ones.
+Of TextClassifier also the area under the ROC curve that separates 1,000 test texts from as many
+random bytes, lines of Python and sentences in other languages by its largest probability: 1 if all
+test texts have larger ones.
 
-    python -m benchmarks run bench_calibration --data DIR
-    python -m benchmarks run bench_calibration --data DIR --sets trec sst2 --sizes 1000
-    python -m benchmarks run bench_calibration --data DIR --plot docs/images/reliability.png   (draws sst2)
+    python -m benchmarks run bench_calibration --data DIR python -m benchmarks run bench_calibration
+    --data DIR --sets trec sst2 --sizes 1000 python -m benchmarks run bench_calibration --data DIR
+    --plot docs/images/reliability.png   (draws sst2)
 
 Each result is written when it is measured and skipped the next time (unless --again is given).
 """
@@ -51,7 +52,9 @@ CS = (1, 4, 16, 64)
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     add_sample_options(parser, SETS)
-    parser.add_argument("--plot", type=Path, metavar="PNG", help="also draw the reliability diagram of sst2")
+    parser.add_argument(
+        "--plot", type=Path, metavar="PNG", help="also draw the reliability diagram of sst2"
+    )
     options, data, path = parser.read(arguments)
     result = read_result(path)
     if options.sets:
@@ -78,7 +81,11 @@ def measure(name: str, size: int, model: str, data: DataFolder, seeds: int) -> d
     foreign = foreign_texts(name, data) if model == "calibrated" else {}
     for seed in range(1 if model == "linear" and size == ALL else seeds):
         rows = train.sample(size or None, seed)
-        fitted = TextClassifier(random_state=seed) if model == "calibrated" else linear_model(best_regularization(rows))
+        fitted = (
+            TextClassifier(random_state=seed)
+            if model == "calibrated"
+            else linear_model(best_regularization(rows))
+        )
         runs[str(seed)] = scores(fitted.fit(*rows), test) | confidence(fitted, test.texts, foreign)
     return {"runs": runs}
 
@@ -109,7 +116,11 @@ def scores(model: Any, rows: Rows) -> dict[str, float]:
 def foreign_texts(name: str, data: DataFolder) -> dict[str, list[str]]:
     """Return foreign texts: random bytes, lines of Python and, unless known, other languages."""
     generator = np.random.default_rng(0)
-    lines = [line.strip() for line in inspect.getsource(sklearn.base).splitlines() if len(line.strip()) > 10]
+    lines = [
+        line.strip()
+        for line in inspect.getsource(sklearn.base).splitlines()
+        if len(line.strip()) > 10
+    ]
     texts = {
         "random bytes": [generator.bytes(60).decode("latin-1") for _ in range(N_FOREIGN)],
         "code": sample(lines, N_FOREIGN),
@@ -127,7 +138,9 @@ def confidence(model: Any, known: list[str], foreign: dict[str, list[str]]) -> d
     areas = {}
     for kind, texts in foreign.items():
         others = model.predict_proba(texts).max(axis=1)
-        areas[kind] = float(roc_auc_score(np.repeat([1, 0], [len(own), len(others)]), np.concatenate([own, others])))
+        areas[kind] = float(
+            roc_auc_score(np.repeat([1, 0], [len(own), len(others)]), np.concatenate([own, others]))
+        )
     return areas
 
 
@@ -141,7 +154,11 @@ def draw(data: DataFolder, path: Path) -> None:
     FigureCanvasAgg(figure)
     ax = figure.subplots()
     for calibrate in ("auto", False):
-        classifier = make_text_classifier(random_state=0).set_params(classifier__calibrate=calibrate).fit(*train)
+        classifier = (
+            make_text_classifier(random_state=0)
+            .set_params(classifier__calibrate=calibrate)
+            .fit(*train)
+        )
         ReliabilityDisplay.from_estimator(classifier, *test, name=f"calibrate={calibrate!r}", ax=ax)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)

@@ -1,15 +1,17 @@
 """Buckets, hashes and solvers of the text classifier: accuracy, training loss and seconds.
 
-Each model minimizes the squared hinge loss on the same n-gram counts, those of make_text_classifier; for each seed of
-another random sample of the training rows, and with other hash functions. The test rows, at most 5,000 of a set, are
-read once. A paired bootstrap over the test rows gives the 90 % interval of the difference to the model with half as
-many hashes. The objective is the squared hinge loss on the training rows, in percent of the smallest loss of scores
+Each model minimizes the squared hinge loss on the same n-gram counts, those of
+make_text_classifier; for each seed of another random sample of the training rows, and with other
+hash functions. The test rows, at most 5,000 of a set, are read once. A paired bootstrap over the
+test rows gives the 90 % interval of the difference to the model with half as many hashes. The
+objective is the squared hinge loss on the training rows, in percent of the smallest loss of scores
 that are the same for all rows.
 
     python -m benchmarks run bench_hashes --data DIR
     python -m benchmarks run bench_hashes --data DIR --sets trec sst2 --sizes 500 --seeds 2
 
-All rows take hours. Each result is written when it is measured and skipped the next time (unless --again is given).
+All rows take hours. Each result is written when it is measured and skipped the next time (unless
+--again is given).
 """
 
 from __future__ import annotations
@@ -68,12 +70,16 @@ def measure(name: str, size: int, data: DataFolder, seeds: int) -> dict[str, Any
         test_counts = vectorizer.transform(test.texts)
         for setting in settings:
             solver, n_buckets, n_hashes = setting
-            model = default.set_params(loss="hinge", solver=solver, n_buckets=n_buckets, n_hashes=n_hashes)
+            model = default.set_params(
+                loss="hinge", solver=solver, n_buckets=n_buckets, n_hashes=n_hashes
+            )
             start = time.process_time()
             model.fit(counts, labels)
             seconds = time.process_time() - start
             correct[setting].append(np.asarray(model.predict(test_counts) == np.array(test.labels)))
-            runs[setting].append({"seconds": seconds, "objective": objective(model, counts, labels)})
+            runs[setting].append(
+                {"seconds": seconds, "objective": objective(model, counts, labels)}
+            )
     return {"test rows": len(test.texts), "seeds": seeds} | {
         key_of(*setting): summary(setting, correct, runs[setting]) for setting in settings
     }
@@ -88,7 +94,9 @@ def objective(model: HashEmbeddingClassifier, counts: Any, labels: NDArray[Any])
     return 100 * float((np.maximum(1 - signs * scores, 0) ** 2).sum(axis=1).mean()) / smallest
 
 
-def summary(setting: Any, correct: dict[Any, list[NDArray[np.bool_]]], runs: list[dict[str, float]]) -> dict[str, Any]:
+def summary(
+    setting: Any, correct: dict[Any, list[NDArray[np.bool_]]], runs: list[dict[str, float]]
+) -> dict[str, Any]:
     """Return a setting's accuracy, objective, seconds, and difference from half as many hashes."""
     solver, n_buckets, n_hashes = setting
     result: dict[str, Any] = {
@@ -112,7 +120,10 @@ def cells_of(cells: dict[str, Any]) -> list[str]:
     lines = []
     for solver, n_buckets in product(SOLVERS, map(int, BUCKETS)):
         parts = [cells[key_of(solver, n_buckets, n_hashes)] for n_hashes in HASHES]
-        columns = [" / ".join(f"{one[name]:.1f}" for one in parts) for name in ("accuracy", "objective", "cpu seconds")]
+        columns = [
+            " / ".join(f"{one[name]:.1f}" for one in parts)
+            for name in ("accuracy", "objective", "cpu seconds")
+        ]
         lines.append(f"{solver:5} {n_buckets:8}  " + "   ".join(columns))
     return lines
 
@@ -124,18 +135,26 @@ def drops(result: dict[str, Any]) -> list[str]:
         for size, sets in result["sizes"].items()
         for name, cells in sets.items()
         for key, cell in cells.items()
-        if isinstance(cell, dict) and cell.get("difference", 0.0) < -_TOLERANCE and cell["interval"][1] < 0
+        if isinstance(cell, dict)
+        and cell.get("difference", 0.0) < -_TOLERANCE
+        and cell["interval"][1] < 0
     ]
 
 
 def markdown(result: dict[str, Any], size: str) -> str:
     """Return the table of a number of rows: accuracies with 1, 2 and 4 hashes."""
     sets = result.get("sizes", {}).get(size, {})
-    header = ("", *(f"{solver}, {buckets} buckets" for solver in SOLVERS for buckets in BUCKETS.values()))
+    header = (
+        "",
+        *(f"{solver}, {buckets} buckets" for solver in SOLVERS for buckets in BUCKETS.values()),
+    )
     rows = [[TITLES[name], *_columns(sets[name], "accuracy", 1)] for name in SETS if name in sets]
     if not rows:
         return ""
-    for name, title, digits in (("objective", "objective, mean", 2), ("cpu seconds", "seconds, median", 2)):
+    for name, title, digits in (
+        ("objective", "objective, mean", 2),
+        ("cpu seconds", "seconds, median", 2),
+    ):
         combine = statistics.median if name == "cpu seconds" else statistics.mean
         mean = {
             key: {name: combine(cells[key][name] for cells in sets.values())}
@@ -147,7 +166,11 @@ def markdown(result: dict[str, Any], size: str) -> str:
 
 
 def _columns(cells: dict[str, Any], name: str, digits: int) -> list[str]:
-    keys = [[key_of(solver, int(buckets), k) for k in HASHES] for solver in SOLVERS for buckets in BUCKETS]
+    keys = [
+        [key_of(solver, int(buckets), k) for k in HASHES]
+        for solver in SOLVERS
+        for buckets in BUCKETS
+    ]
     return [" / ".join(f"{cells[key][name]:.{digits}f}" for key in column) for column in keys]
 
 

@@ -1,8 +1,9 @@
 """Effect of further texts on a text classifier: partial_fit with 1 to 1,000 texts after a fit of n.
 
-For each data set, size and seed: the accuracy and log loss on the test rows after the fit, after ``partial_fit`` of so
-many more texts (each from a copy that was saved and loaded), and after a refit with all of them; then, on other rows,
-ten nights of 500 texts. The test rows are read once, for these figures.
+For each data set, size and seed: the accuracy and log loss on the test rows after the fit, after
+``partial_fit`` of so many more texts (each from a copy that was saved and loaded), and after a
+refit with all of them; then, on other rows, ten nights of 500 texts. The test rows are read once,
+for these figures.
 
     python -m benchmarks run bench_learning_on --data DIR
     python -m benchmarks run bench_learning_on --data DIR --sets trec --sizes 500 --seeds 2
@@ -34,11 +35,20 @@ DEFAULT_SETS = ("trec", "atis", "sst2", "swda", "ag_news")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--sets", nargs="+", default=DEFAULT_SETS, choices=SETS, metavar="SET", help="data sets")
     parser.add_argument(
-        "--sizes", nargs="+", type=int, default=[500, 5000, 15000], metavar="N", help="texts of the fit"
+        "--sets", nargs="+", default=DEFAULT_SETS, choices=SETS, metavar="SET", help="data sets"
     )
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="number of seeds (default: 5)")
+    parser.add_argument(
+        "--sizes",
+        nargs="+",
+        type=int,
+        default=[500, 5000, 15000],
+        metavar="N",
+        help="texts of the fit",
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=5, metavar="N", help="number of seeds (default: 5)"
+    )
     options, data, path = parser.read(arguments)
     result = read_result(path) | environment(*PACKAGES)
     cells = result.setdefault("sets", {})
@@ -48,13 +58,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if size + MORE[-1] > len(train.texts):
                 continue
             cell = further_texts(train, test, size, options.seeds)
-            if size == min(options.sizes, key=lambda one: abs(one - 5000)) and size + NIGHTS * NIGHT <= len(
-                train.texts
-            ):
+            if size == min(
+                options.sizes, key=lambda one: abs(one - 5000)
+            ) and size + NIGHTS * NIGHT <= len(train.texts):
                 cell["nights"] = nights(train, test, size, options.seeds)
             cells.setdefault(name, {})[str(size)] = cell
-            shown = ", ".join(f"{n}: {cell['change'][str(n)]:+.2f} ({cell['worst'][str(n)]:+.2f})" for n in MORE)
-            print(f"{name}, {size}: {cell['accuracy']:.2f}; {shown}; refit {cell['change']['refit']:+.2f}", flush=True)
+            shown = ", ".join(
+                f"{n}: {cell['change'][str(n)]:+.2f} ({cell['worst'][str(n)]:+.2f})" for n in MORE
+            )
+            print(
+                f"{name}, {size}: {cell['accuracy']:.2f}; {shown}; refit "
+                f"{cell['change']['refit']:+.2f}",
+                flush=True,
+            )
             write_result(path, result)
 
 
@@ -70,7 +86,9 @@ def further_texts(train: Rows, test: Rows, size: int, n_seeds: int) -> dict[str,
             for n_texts in MORE:
                 model = load_model(folder).partial_fit(more.texts[:n_texts], more.labels[:n_texts])
                 figures[str(n_texts)] = measure(model, known)
-        refit = TextClassifier(random_state=seed).fit(fitted.texts + more.texts, fitted.labels + more.labels)
+        refit = TextClassifier(random_state=seed).fit(
+            fitted.texts + more.texts, fitted.labels + more.labels
+        )
         measured.append(figures | {"refit": measure(refit, known)})
     names = [name for name in measured[0] if name != "fit"]
     changes = {name: [one[name][0] - one["fit"][0] for one in measured] for name in names}
@@ -98,8 +116,12 @@ def nights(train: Rows, test: Rows, size: int, n_seeds: int) -> dict[str, Any]:
         for start in range(0, len(more.texts), NIGHT):
             model.partial_fit(more.texts[start : start + NIGHT], more.labels[start : start + NIGHT])
             course.append((*measure(model, known), confidence(model, known)))
-        refit = TextClassifier(random_state=seed).fit(fitted.texts + more.texts, fitted.labels + more.labels)
-        for values, column in zip((accuracies, losses, confidences), np.array(course).T, strict=True):
+        refit = TextClassifier(random_state=seed).fit(
+            fitted.texts + more.texts, fitted.labels + more.labels
+        )
+        for values, column in zip(
+            (accuracies, losses, confidences), np.array(course).T, strict=True
+        ):
             values.append(column)
         refits.append(measure(refit, known))
     return {
@@ -114,11 +136,23 @@ def nights(train: Rows, test: Rows, size: int, n_seeds: int) -> dict[str, Any]:
 def split(train: Rows, test: Rows, size: int, n_more: int, seed: int) -> tuple[Rows, Rows, Rows]:
     """Draw rows to fit and more rows; rows with other labels than in the first are dropped."""
     order = np.random.default_rng(seed).permutation(len(train.texts))[: size + n_more].tolist()
-    fitted = Rows([train.texts[row] for row in order[:size]], [train.labels[row] for row in order[:size]])
+    fitted = Rows(
+        [train.texts[row] for row in order[:size]], [train.labels[row] for row in order[:size]]
+    )
     labels = set(fitted.labels)
-    others = [Rows([train.texts[row] for row in order[size:]], [train.labels[row] for row in order[size:]]), test]
-    kept = [[(text, label) for text, label in zip(*rows, strict=True) if label in labels] for rows in others]
-    more, known = (Rows([text for text, _ in pairs], [label for _, label in pairs]) for pairs in kept)
+    others = [
+        Rows(
+            [train.texts[row] for row in order[size:]], [train.labels[row] for row in order[size:]]
+        ),
+        test,
+    ]
+    kept = [
+        [(text, label) for text, label in zip(*rows, strict=True) if label in labels]
+        for rows in others
+    ]
+    more, known = (
+        Rows([text for text, _ in pairs], [label for _, label in pairs]) for pairs in kept
+    )
     return fitted, more, known
 
 
@@ -127,7 +161,9 @@ def measure(model: TextClassifier, rows: Rows) -> tuple[float, float]:
     probabilities = model.predict_proba(rows.texts)
     own = np.searchsorted(model.classes_, rows.labels)
     accuracy = 100 * float((probabilities.argmax(axis=1) == own).mean())
-    return accuracy, float(-np.log(np.maximum(probabilities[np.arange(len(own)), own], 1e-12)).mean())
+    return accuracy, float(
+        -np.log(np.maximum(probabilities[np.arange(len(own)), own], 1e-12)).mean()
+    )
 
 
 def confidence(model: TextClassifier, rows: Rows) -> float:
@@ -140,16 +176,32 @@ def markdown(result: dict[str, Any]) -> str:
     cells = [
         (TITLES[name], size, cell)
         for name in ("trec", "atis", "sst2", "swda", "ag_news")
-        for size, cell in sorted(result.get("sets", {}).get(name, {}).items(), key=lambda item: int(item[0]))
+        for size, cell in sorted(
+            result.get("sets", {}).get(name, {}).items(), key=lambda item: int(item[0])
+        )
     ]
     further = table(
-        ("", "texts of the fit", "accuracy", *(f"{int(n):,} more" for n in COLUMNS), "refit with 1,000 more"),
         (
-            (title, f"{int(size):,}", f"{cell['accuracy']:.2f}", *changes(cell), f"{cell['change']['refit']:+.2f}")
+            "",
+            "texts of the fit",
+            "accuracy",
+            *(f"{int(n):,} more" for n in COLUMNS),
+            "refit with 1,000 more",
+        ),
+        (
+            (
+                title,
+                f"{int(size):,}",
+                f"{cell['accuracy']:.2f}",
+                *changes(cell),
+                f"{cell['change']['refit']:+.2f}",
+            )
             for title, size, cell in cells
         ),
     )
-    of_nights = table(("", "texts of the fit", "after the fit", *HEADS_OF_NIGHTS, "refit"), rows_of_nights(cells))
+    of_nights = table(
+        ("", "texts of the fit", "after the fit", *HEADS_OF_NIGHTS, "refit"), rows_of_nights(cells)
+    )
     return f"{further}\n\n{of_nights}"
 
 

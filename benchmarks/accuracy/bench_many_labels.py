@@ -1,13 +1,14 @@
 """Softmax against hierarchical softmax over the labels: training time and accuracy.
 
-Two data sets, with the defaults of make_text_classifier except where named. Synthetic texts of 10,000 labels, 200,000
-training and 10,000 test rows: each label has four word pairs, and a text has two of them among twelve other
-words. And the 79 languages (characters). The losses alternate within each seed. Seconds are of the classifier's
-fit, wall-clock time and CPU time of all threads (other programs on the machine affect only the first); n-grams are
-counted beforehand. Prediction is timed on the test rows.
+Two data sets, with the defaults of make_text_classifier except where named. Synthetic texts of
+10,000 labels, 200,000 training and 10,000 test rows: each label has four word pairs, and a text has
+two of them among twelve other words. And the 79 languages (characters). The losses alternate within
+each seed. Seconds are of the classifier's fit, wall-clock time and CPU time of all threads (other
+programs on the machine affect only the first); n-grams are counted beforehand. Prediction is timed
+on the test rows.
 
-    python -m benchmarks run bench_many_labels --data DIR
-    python -m benchmarks run bench_many_labels --data DIR --rows 5000 --labels 500   (a test run; writes no JSON)
+    python -m benchmarks run bench_many_labels --data DIR python -m benchmarks run bench_many_labels
+    --data DIR --rows 5000 --labels 500   (a test run; writes no JSON)
 """
 
 from __future__ import annotations
@@ -43,8 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_choices("--problems", PROBLEMS)
     parser.add_choices("--models", MODELS)
-    parser.add_argument("--labels", type=int, default=10_000, help="synthetic labels (default: %(default)s)")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default: %(default)s")
+    parser.add_argument(
+        "--labels", type=int, default=10_000, help="synthetic labels (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seeds", type=int, nargs="+", default=[0, 1, 2], help="default: %(default)s"
+    )
     parser.add_argument("--threads", type=int, default=1, help="of torch (default: %(default)s)")
     options, data, path = parser.read(arguments)
     torch.set_num_threads(options.threads)
@@ -60,21 +65,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for seed in options.seeds:
             for name in options.models:
                 run = {"seed": seed} | measure(MODELS[name], features, train, test, seed)
-                others = [one for one in models.get(name, {}).get("runs", []) if one["seed"] != seed]
+                others = [
+                    one for one in models.get(name, {}).get("runs", []) if one["seed"] != seed
+                ]
                 models[name] = summary([*others, run], UNITS[1:])
-                print(f"{problem:12}{name:32}", *(f"{unit} {run[unit]:.2f}" for unit in UNITS), sep="  ", flush=True)
+                print(
+                    f"{problem:12}{name:32}",
+                    *(f"{unit} {run[unit]:.2f}" for unit in UNITS),
+                    sep="  ",
+                    flush=True,
+                )
                 packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
-                write_result(path, environment(*packages) | {"torch threads": options.threads, "problems": problems})
+                write_result(
+                    path,
+                    environment(*packages)
+                    | {"torch threads": options.threads, "problems": problems},
+                )
 
 
 def rows_of(problem: str, data: DataFolder, n_labels: int) -> tuple[Rows, Rows]:
     if problem == "languages79":
         return data.train(problem), data.test(problem)
-    n_texts, n_test = (n if data.rows is None else min(n, data.rows) for n in (N_TEXTS, N_TEST_TEXTS))
+    n_texts, n_test = (
+        n if data.rows is None else min(n, data.rows) for n in (N_TEXTS, N_TEST_TEXTS)
+    )
     return synthetic_rows(n_texts, n_labels, seed=0), synthetic_rows(n_test, n_labels, seed=1)
 
 
-def measure(settings: dict[str, Any], features: str, train: Rows, test: Rows, seed: int) -> dict[str, float]:
+def measure(
+    settings: dict[str, Any], features: str, train: Rows, test: Rows, seed: int
+) -> dict[str, float]:
     vectorizer, classifier = make_text_classifier(features=features, random_state=seed, **settings)
     few = vectorizer.transform(train.texts[:200])
     # Load everything used before timing.

@@ -1,9 +1,10 @@
 """One text classifier, and classifiers of parts of the rows: merged into one, or voting.
 
-The training rows of AG News are dealt into parts at random, a model is trained on each, and the models are merged by
-sklearn_hashnlp.classifiers.merge_classifiers. Compared with it: one model of all rows, the mean of the models'
-probabilities (a soft vote, which needs all models to predict), and the models alone. The number of epochs was chosen
-for each of them on validation rows; accuracies are of the test rows, one per seed, which also deals the rows.
+The training rows of AG News are dealt into parts at random, a model is trained on each, and the
+models are merged by sklearn_hashnlp.classifiers.merge_classifiers. Compared with it: one model of
+all rows, the mean of the models' probabilities (a soft vote, which needs all models to predict),
+and the models alone. The number of epochs was chosen for each of them on validation rows;
+accuracies are of the test rows, one per seed, which also deals the rows.
 
     python -m benchmarks run bench_merge --data DIR
 
@@ -20,7 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.common.benchmark import FOLDER, BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.benchmark import (
+    FOLDER,
+    BenchmarkParser,
+    environment,
+    read_result,
+    write_result,
+)
 from benchmarks.common.data import Rows
 from benchmarks.common.pages import table
 from sklearn_hashnlp.classifiers import TextClassifier, merge_classifiers
@@ -46,8 +53,15 @@ class Outcome(NamedTuple):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--parts", nargs="+", type=int, default=[2, 4, 8], help="numbers of parts (default: 2 4 8)")
-    parser.add_argument("--seeds", type=int, default=5, help="deals of the rows, and trainings (default: %(default)s)")
+    parser.add_argument(
+        "--parts", nargs="+", type=int, default=[2, 4, 8], help="numbers of parts (default: 2 4 8)"
+    )
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=5,
+        help="deals of the rows, and trainings (default: %(default)s)",
+    )
     parser.add_again()
     options, data, path = parser.read(arguments)
     result = read_result(path)
@@ -56,8 +70,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for n_parts in (1, *options.parts):
         if str(n_parts) in result.get("parts", {}) and not options.again:
             continue
-        tried = {n_epochs: measure(train, valid, n_parts, n_epochs, 0).accuracy for n_epochs in EPOCHS}
-        chosen = {method: max(EPOCHS, key=lambda n_epochs: tried[n_epochs][method]) for method in METHODS}
+        tried = {
+            n_epochs: measure(train, valid, n_parts, n_epochs, 0).accuracy for n_epochs in EPOCHS
+        }
+        chosen = {
+            method: max(EPOCHS, key=lambda n_epochs: tried[n_epochs][method]) for method in METHODS
+        }
         cell: dict[str, Any] = {
             "epochs": chosen,
             "tried": {str(n_epochs): accuracies for n_epochs, accuracies in tried.items()},
@@ -65,7 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         }
         outcomes: list[Outcome] = []
         for seed in range(options.seeds):
-            by_epochs = {n: measure(everything, test, n_parts, n, seed) for n in sorted(set(chosen.values()))}
+            by_epochs = {
+                n: measure(everything, test, n_parts, n, seed) for n in sorted(set(chosen.values()))
+            }
             for method, n_epochs in chosen.items():
                 cell["accuracy"][method].append(by_epochs[n_epochs].accuracy[method])
             outcomes.append(by_epochs[chosen["merged"]])
@@ -119,7 +139,9 @@ def markdown(result: dict[str, Any]) -> str:
 
 def cost(_result: dict[str, Any]) -> str:
     """Return the table of the cost of many documents, in proportion to two other benchmarks."""
-    return cost_markdown(*(read_result(FOLDER / f"{name}.json") for name in ("scale", "vectorizers")))
+    return cost_markdown(
+        *(read_result(FOLDER / f"{name}.json") for name in ("scale", "vectorizers"))
+    )
 
 
 def cost_markdown(scale: dict[str, Any], vectorizers: dict[str, Any]) -> str:
@@ -137,7 +159,13 @@ def cost_markdown(scale: dict[str, Any], vectorizers: dict[str, Any]) -> str:
         )
         for n in DOCUMENTS
     ]
-    heads = ("documents", "n-grams, a thread", "training, a process", f"{N_PROCESSES} processes", "memory of a process")
+    heads = (
+        "documents",
+        "n-grams, a thread",
+        "training, a process",
+        f"{N_PROCESSES} processes",
+        "memory of a process",
+    )
     return table(heads, rows)
 
 

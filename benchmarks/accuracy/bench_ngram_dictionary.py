@@ -1,12 +1,13 @@
 """Time and memory of a vocabulary of the most frequent 1- to 9-grams, against CountVectorizer.
 
-FrequentNgramVectorizer counts all training rows, CountVectorizer a random sample of them that fits in memory; on
-the same sample the two vocabularies are compared. Each measurement runs in a new process, which holds the texts and has
-loaded everything before timing. Growth is the peak memory minus the memory before; with the matrix, it is
-that of fit and transform together. Other programs on the machine affect the seconds, not the memory.
+FrequentNgramVectorizer counts all training rows, CountVectorizer a random sample of them that fits
+in memory; on the same sample the two vocabularies are compared. Each measurement runs in a new
+process, which holds the texts and has loaded everything before timing. Growth is the peak memory
+minus the memory before; with the matrix, it is that of fit and transform together. Other programs
+on the machine affect the seconds, not the memory.
 
-    python -m benchmarks run bench_ngram_dictionary --data DIR
-    python -m benchmarks run bench_ngram_dictionary --data DIR --rows 2000 --peer-rows 500   (a test run)
+    python -m benchmarks run bench_ngram_dictionary --data DIR python -m benchmarks run
+    bench_ngram_dictionary --data DIR --rows 2000 --peer-rows 500   (a test run)
 """
 
 from __future__ import annotations
@@ -45,10 +46,14 @@ PEER = "CountVectorizer"
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_argument("--sets", nargs="+", default=SETS, help="default: %(default)s")
-    parser.add_argument("--peer-rows", type=int, default=PEER_ROWS, help="for CountVectorizer; default: %(default)s")
+    parser.add_argument(
+        "--peer-rows", type=int, default=PEER_ROWS, help="for CountVectorizer; default: %(default)s"
+    )
     options, data, path = parser.read(arguments)
     measured: dict[str, dict[str, Any]] = {}
-    print(f"{'':9}{'':28}{'texts':>8}{'n-grams':>12}{'fit s':>8}{'transform s':>13}{'fit MiB':>9}{'both MiB':>10}")
+    print(
+        f"{'':9}{'':28}{'texts':>8}{'n-grams':>12}{'fit s':>8}{'transform s':>13}{'fit MiB':>9}{'both MiB':>10}"
+    )
     for name in options.sets:
         few = replace(data, rows=min(options.peer_rows, data.rows or options.peer_rows))
         tasks = [(method, data) for method in OURS] + [("ours", few), (PEER, few)]
@@ -57,15 +62,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
             one = in_new_process(measure, rows, name, method)
             measured[name][method if rows is data else f"{method}, some rows"] = one
             print(
-                f"{name:9}{method:28}{one['texts']:8,}{one['n-grams']:12,}{one['fit s']:8.2f}{one['transform s']:13.2f}"
-                f"{one['fit growth MiB']:9,.0f}{one['growth MiB']:10,.0f}",
+                f"{name:9}{method:28}{one['texts']:8,}{one['n-grams']:12,}{one['fit s']:8.2f}{one['transform s']:13.2f}{one['fit growth MiB']:9,.0f}{one['growth MiB']:10,.0f}",
                 flush=True,
             )
-        same = len({measured[name][f"{method}, some rows"]["digest of the counts"] for method in ("ours", PEER)}) == 1
+        same = (
+            len(
+                {
+                    measured[name][f"{method}, some rows"]["digest of the counts"]
+                    for method in ("ours", PEER)
+                }
+            )
+            == 1
+        )
         print(f"{name:9}the same counts as {PEER} on the same rows: {'yes' if same else 'NO'}")
     print(f"Goal: a growth of at most {GOAL_MIB:,.0f} MiB (8 GB) on all rows of imdb.")
 
-    settings = {"max_features": MAX_FEATURES, "ngram_range": list(NGRAM_RANGE), "token_pattern": TOKEN_PATTERN}
+    settings = {
+        "max_features": MAX_FEATURES,
+        "ngram_range": list(NGRAM_RANGE),
+        "token_pattern": TOKEN_PATTERN,
+    }
     packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy")
     write_result(path, environment(*packages) | {"settings": settings, "sets": measured})
 
@@ -104,7 +120,11 @@ def measure(data: DataFolder, name: str, method: str) -> dict[str, Any]:
 
 
 def make(method: str) -> Any:
-    options = {"max_features": MAX_FEATURES, "ngram_range": NGRAM_RANGE, "token_pattern": TOKEN_PATTERN}
+    options = {
+        "max_features": MAX_FEATURES,
+        "ngram_range": NGRAM_RANGE,
+        "token_pattern": TOKEN_PATTERN,
+    }
     if method == PEER:
         return CountVectorizer(**options, dtype=np.float32)
     return FrequentNgramVectorizer(**options, **OURS[method])

@@ -2,16 +2,18 @@
 
 Encoders, none of which sees a label:
 
-Wikipedia            Trained on paragraphs of Wikipedia; only the part that depends on the use of words.
-and own texts        Trained on these and on all training texts of the data set, without their labels.
-teacher              Fitted to the vectors of a Transformer, as by bench_sentence_teacher.py, for sentences of Wikipedia
-                     and parts of them; only with --teacher-vectors, the folder where that script has put them.
+Wikipedia            Trained on paragraphs of Wikipedia; only the part that depends on the use of
+words. and own texts        Trained on these and on all training texts of the data set, without
+their labels. teacher              Fitted to the vectors of a Transformer, as by
+bench_sentence_teacher.py, for sentences of Wikipedia
+                     and parts of them; only with --teacher-vectors, the folder where that script
+                     has put them.
 
-Each data set is cut to random samples of its training rows; the accuracy is that on all test rows, the mean over the
-seeds. The weight of the vectors was chosen on training rows.
+Each data set is cut to random samples of its training rows; the accuracy is that on all test rows,
+the mean over the seeds. The weight of the vectors was chosen on training rows.
 
-    python -m benchmarks run bench_pretrained --data DIR --teacher-vectors FOLDER
-    python -m benchmarks run bench_pretrained --data DIR --sets trec --sizes 250 --encoders Wikipedia
+    python -m benchmarks run bench_pretrained --data DIR --teacher-vectors FOLDER python -m
+    benchmarks run bench_pretrained --data DIR --sets trec --sizes 250 --encoders Wikipedia
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """
@@ -39,7 +41,12 @@ from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEnco
 RESULT = "pretrained.json"
 PAGE = "model_selection.md"
 ALONE = "without"
-COLUMNS = {ALONE: "n-grams", "Wikipedia": "Wikipedia", "and own texts": "and own texts", "teacher": "teacher"}
+COLUMNS = {
+    ALONE: "n-grams",
+    "Wikipedia": "Wikipedia",
+    "and own texts": "and own texts",
+    "teacher": "teacher",
+}
 SETS = ("trec", "sst2", "atis", "swda", "ag_news")
 SIZES = {"250": "250", "1000": "1,000", "4000": "4,000", "0": "all"}
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
@@ -69,16 +76,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 continue
             known = None
             for model in (ALONE, *options.encoders):
-                if (model in cells and not options.again) or (model == TEACHER and options.teacher_vectors is None):
+                if (model in cells and not options.again) or (
+                    model == TEACHER and options.teacher_vectors is None
+                ):
                     continue
                 if model != ALONE and model not in encoders:
                     encoders[model] = fitted(model, data, train, options)
                 correct, seconds = measure(encoders.get(model), size, train, test, options.seeds)
                 known = correct if model == ALONE else known
                 result |= environment(*PACKAGES)
-                cells[model] = {"accuracy": 100 * float(correct.mean()), "cpu seconds": seconds, "seeds": options.seeds}
+                cells[model] = {
+                    "accuracy": 100 * float(correct.mean()),
+                    "cpu seconds": seconds,
+                    "seeds": options.seeds,
+                }
                 if known is not None and model != ALONE:
-                    cells[model]["interval"] = bootstrap(100 * (correct.mean(axis=0) - known.mean(axis=0)))
+                    cells[model]["interval"] = bootstrap(
+                        100 * (correct.mean(axis=0) - known.mean(axis=0))
+                    )
                 print(f"{name}, {size or 'all'} rows, {model}: {cells[model]}", flush=True)
                 write_result(path, result)
     print(markdown(result))
@@ -87,10 +102,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def fitted(name: str, data: DataFolder, train: Rows, options: argparse.Namespace) -> Encoder:
     """Train an encoder, and select the part of its vectors that n-grams do not have."""
     if name == TEACHER:
-        vectors = sentence_teacher.TeacherVectors(options.teacher_vectors, data, None, {"windows": WINDOWS})
+        vectors = sentence_teacher.TeacherVectors(
+            options.teacher_vectors, data, None, {"windows": WINDOWS}
+        )
         return DistilledSentenceEncoder(n_jobs=-1).fit(*vectors.training())
     texts = read_text(data, "wikipedia", "paragraphs.txt")
-    encoder = SGNNSentenceEncoder(n_jobs=-1, random_state=0).fit(texts + (train.texts if name == OWN else []))
+    encoder = SGNNSentenceEncoder(n_jobs=-1, random_state=0).fit(
+        texts + (train.texts if name == OWN else [])
+    )
     return encoder.set_params(context_weight=1.0)
 
 

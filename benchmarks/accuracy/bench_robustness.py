@@ -1,17 +1,18 @@
 """Accuracy under typing errors: SGNN and hash embeddings, also augmented, LinearSVC, fastText.
 
-The test texts get random deletions, swaps of adjacent characters and insertions at 0, 2, 5, 10 and 20 edits per hundred
-characters. Hyper-parameters are chosen on a validation set: of plain classifiers (n-grams; for the SVM also lowercase
-or not; for fastText the form of the texts, learning rate, epochs and subwords) by the accuracy without errors, of
-augmented ones (error rate of three copies of each text) by the mean accuracy over the same rates. SGNN takes the same
-number of steps with and without copies. Each seed determines the training and the errors. Each result is written when
-it is measured and skipped the next time (unless --again is given).
+The test texts get random deletions, swaps of adjacent characters and insertions at 0, 2, 5, 10 and
+20 edits per hundred characters. Hyper-parameters are chosen on a validation set: of plain
+classifiers (n-grams; for the SVM also lowercase or not; for fastText the form of the texts,
+learning rate, epochs and subwords) by the accuracy without errors, of augmented ones (error rate of
+three copies of each text) by the mean accuracy over the same rates. SGNN takes the same number of
+steps with and without copies. Each seed determines the training and the errors. Each result is
+written when it is measured and skipped the next time (unless --again is given).
 
-    python -m benchmarks run bench_robustness --data DIR
-    python -m benchmarks run bench_robustness --data DIR --models   (only draws the plot of the JSON)
+    python -m benchmarks run bench_robustness --data DIR python -m benchmarks run bench_robustness
+    --data DIR --models   (only draws the plot of the JSON)
 
-Writes a plot next to the JSON (needs matplotlib). fastText is installed into a temporary folder for the run (--fasttext
-keeps one).
+Writes a plot next to the JSON (needs matplotlib). fastText is installed into a temporary folder for
+the run (--fasttext keeps one).
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_choices("--sets", SETS)
     parser.add_choices("--models", MODELS)
     parser.add_again()
-    parser.add_argument("--seeds", type=int, default=3, help="trainings per model (default: %(default)s)")
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="trainings per model (default: %(default)s)"
+    )
     parser.add_argument("--threads", type=int, default=1, help="of fastText (default: %(default)s)")
     parser.add_fasttext()
     options, data, path = parser.read(arguments)
@@ -59,7 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 cells = result["sets"].setdefault(name, {})
                 if model in cells and not options.again:
                     continue
-                cells[model] = {"date": env["date"]} | measure(name, model, cells, data, fasttext, options)
+                cells[model] = {"date": env["date"]} | measure(
+                    name, model, cells, data, fasttext, options
+                )
                 write_result(path, result)
     show(result)
     if path is not None:
@@ -68,7 +73,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def measure(
-    name: str, model: str, cells: dict[str, Any], data: DataFolder, fasttext: Any, options: argparse.Namespace
+    name: str,
+    model: str,
+    cells: dict[str, Any],
+    data: DataFolder,
+    fasttext: Any,
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
     """Choose a model's hyper-parameters and return mean and spread of its accuracy at each rate."""
 
@@ -87,7 +97,9 @@ def measure(
             setting = robustness_models.setting_of(trials)
             trials = robustness_models.choose_augmented(name, model, setting, data, progress)
         setting = robustness_models.setting_of(trials)
-        curves = robustness_models.tested_curves(name, model, setting, data, options.seeds, progress)
+        curves = robustness_models.tested_curves(
+            name, model, setting, data, options.seeds, progress
+        )
     return {
         "accuracy": np.mean(curves, axis=0).tolist(),
         "spread": np.std(curves, axis=0).tolist(),
@@ -100,11 +112,17 @@ def measure(
 def show(result: dict[str, Any]) -> None:
     """Print a table for each data set: a row per model and a column per rate."""
     for name, cells in result.get("sets", {}).items():
-        print(f"\n{name}, accuracy %\n{'':32}" + "".join(f"{f'{100 * rate:g} %':>15}" for rate in result["rates"]))
+        print(
+            f"\n{name}, accuracy %\n{'':32}"
+            + "".join(f"{f'{100 * rate:g} %':>15}" for rate in result["rates"])
+        )
         for model in [one for one in MODELS if one in cells]:
             measured = cells[model]
             pairs = zip(measured["accuracy"], measured["spread"], strict=True)
-            print(f"{MODELS[model]:32}" + "".join(f"{f'{mean:.2f} +-{spread:.2f}':>15}" for mean, spread in pairs))
+            print(
+                f"{MODELS[model]:32}"
+                + "".join(f"{f'{mean:.2f} +-{spread:.2f}':>15}" for mean, spread in pairs)
+            )
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
@@ -127,11 +145,15 @@ def draw(result: dict[str, Any], path: Path) -> None:
                 "linestyle": "-" if model.endswith(AUGMENTED) else "--",
             }
             accuracies = np.transpose(cells[model]["runs"]) / 100
-            display = RobustnessDisplay(result["rates"], accuracies, name=MODELS[model]).plot(ax=ax, line_kw=style)
+            display = RobustnessDisplay(result["rates"], accuracies, name=MODELS[model]).plot(
+                ax=ax, line_kw=style
+            )
             lines[MODELS[model]] = display.line_
         ax.set_title(name)
         ax.get_legend().remove()
     # Below the plots it covers no curve.
-    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(
+        list(lines.values()), list(lines), loc="outside lower center", ncols=4, frameon=False
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)

@@ -2,11 +2,13 @@
 
 Two parts, each of which can be run alone (--part) and is added to the same JSON:
 
-accuracy    SwDA, MRDA (5 labels), ATIS, TREC and languages79, from the utterance alone: the recipe of each data set
-            (see common/sgnn_recipes.py), mean and spread over the seeds, each of hyperplanes and training, and TF-IDF
-            with a linear SVM, in lowercase or not. Recipes, and the case, were chosen on training and validation rows;
-            test rows are read only here.
-ablations   TREC and MRDA: the paper's classifier with one setting changed at a time. Evaluated on validation rows, not
+accuracy    SwDA, MRDA (5 labels), ATIS, TREC and languages79, from the utterance alone: the recipe
+of each data set
+            (see common/sgnn_recipes.py), mean and spread over the seeds, each of hyperplanes and
+            training, and TF-IDF with a linear SVM, in lowercase or not. Recipes, and the case, were
+            chosen on training and validation rows; test rows are read only here.
+ablations   TREC and MRDA: the paper's classifier with one setting changed at a time. Evaluated on
+validation rows, not
             on test rows; for MRDA 10,000 training and 4,000 validation rows.
 
 Each result is written when it is measured and skipped the next time (unless --again is given).
@@ -41,7 +43,8 @@ LINEAR = {
     "swda": "svm-punctuation",
     "languages79": "svm-characters",
 }
-ABLATION_ROWS: dict[str, tuple[int | None, int | None, int]] = {  # training rows, validation rows, epochs
+# training rows, validation rows, epochs
+ABLATION_ROWS: dict[str, tuple[int | None, int | None, int]] = {
     "trec": (None, None, 8),
     "mrda": (10_000, 4_000, 4),
 }
@@ -52,7 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_choices("--part", PARTS)
     parser.add_choices("--sets", RECIPES)
     parser.add_argument("--seeds", type=int, default=5, help="for accuracy (default: %(default)s)")
-    parser.add_argument("--ablation-seeds", type=int, default=3, help="for ablations (default: %(default)s)")
+    parser.add_argument(
+        "--ablation-seeds", type=int, default=3, help="for ablations (default: %(default)s)"
+    )
     parser.add_again()
     options, data, path = parser.read(arguments)
     result = read_result(path) | environment(*PACKAGES)
@@ -67,7 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 start = time.perf_counter()
                 cells[model] = measure()
                 measured = f"{cells[model]['accuracy']:.2f} +-{cells[model]['spread']:.2f}"
-                print(f"{name}, {model}: {measured} %, done in {time.perf_counter() - start:.0f} s", flush=True)
+                print(
+                    f"{name}, {model}: {measured} %, done in {time.perf_counter() - start:.0f} s",
+                    flush=True,
+                )
                 write_result(path, result)
     show(result)
 
@@ -99,7 +107,10 @@ def measure_recipe(name: str, data: DataFolder, seeds: int) -> dict[str, Any]:
     runs = []
     for seed in range(seeds):
         runs.append(train_and_test(recipe.pipeline(seed), train, test))
-        print(f"{name}, seed {seed}: {runs[-1]['accuracy']:.2f} % in {runs[-1]['seconds']:.0f} s", flush=True)
+        print(
+            f"{name}, seed {seed}: {runs[-1]['accuracy']:.2f} % in {runs[-1]['seconds']:.0f} s",
+            flush=True,
+        )
     return {"recipe": asdict(recipe)} | summary(runs)
 
 
@@ -110,16 +121,24 @@ def ablation_rows(name: str, data: DataFolder) -> tuple[Rows, Rows]:
     return train.sample(max_train), valid.sample(max_valid)
 
 
-def measure_variant(name: str, changed: dict[str, Any], rows: tuple[Rows, Rows], seeds: int) -> dict[str, Any]:
+def measure_variant(
+    name: str, changed: dict[str, Any], rows: tuple[Rows, Rows], seeds: int
+) -> dict[str, Any]:
     _, _, max_epochs = ABLATION_ROWS[name]
-    runs = [train_and_test(paper_pipeline(seed, max_epochs=max_epochs, **changed), *rows) for seed in range(seeds)]
+    runs = [
+        train_and_test(paper_pipeline(seed, max_epochs=max_epochs, **changed), *rows)
+        for seed in range(seeds)
+    ]
     return {"changed": changed} | summary(runs)
 
 
 def show(result: dict[str, Any]) -> None:
     print("\nTest accuracy, %")
     for name, cells in result.get("accuracy", {}).items():
-        line = "".join(f"{model:>10} {cells[model]['accuracy']:6.2f} +-{cells[model]['spread']:.2f}" for model in cells)
+        line = "".join(
+            f"{model:>10} {cells[model]['accuracy']:6.2f} +-{cells[model]['spread']:.2f}"
+            for model in cells
+        )
         print(f"{name:14}{line}")
     for name, cells in result.get("ablations", {}).items():
         print(f"\n{name}: validation accuracy, %")

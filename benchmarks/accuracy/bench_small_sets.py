@@ -1,15 +1,16 @@
 """The default text classifier against a tuned linear model, on all rows and on 250 to 4,000.
 
-The linear model is TF-IDF of words 1-2 (with punctuation) and of characters 2-5 within words, and LinearSVC; lowercase,
-sublinear_tf and C are chosen by cross-validation on the training rows. Both train on the same rows: all of them, or for
-each seed another random sample. The test rows are read once, for the accuracy. A paired bootstrap over the test rows
-shows how much of the lead may be noise (90 %).
+The linear model is TF-IDF of words 1-2 (with punctuation) and of characters 2-5 within words, and
+LinearSVC; lowercase, sublinear_tf and C are chosen by cross-validation on the training rows. Both
+train on the same rows: all of them, or for each seed another random sample. The test rows are read
+once, for the accuracy. A paired bootstrap over the test rows shows how much of the lead may be
+noise (90 %).
 
-    python -m benchmarks run bench_small_sets --data DIR
-    python -m benchmarks run bench_small_sets --data DIR --sets trec sst2 --sizes 250 1000 --cache FOLDER
+    python -m benchmarks run bench_small_sets --data DIR python -m benchmarks run bench_small_sets
+    --data DIR --sets trec sst2 --sizes 250 1000 --cache FOLDER
 
-The linear model takes hours on the large sets. --cache keeps its predictions, so that it runs once. Each result is
-written when it is measured and skipped the next time (unless --again is given).
+The linear model takes hours on the large sets. --cache keeps its predictions, so that it runs once.
+Each result is written when it is measured and skipped the next time (unless --again is given).
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     add_sample_options(parser, SETS)
-    parser.add_argument("--cache", type=Path, metavar="DIR", help="folder for the predictions of the linear model")
+    parser.add_argument(
+        "--cache", type=Path, metavar="DIR", help="folder for the predictions of the linear model"
+    )
     options, data, path = parser.read(arguments)
     result = read_result(path) | environment(*PACKAGES)
     cells = result.setdefault("sets", {})
@@ -55,8 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             cell = measure(name, size, train, data, options)
             cells.setdefault(name, {})[str(size)] = {"date": result["date"]} | cell
             print(
-                f"{name}, {size or 'all'} rows: ours {cell['ours']:.2f}, linear {cell['linear']:.2f}, lead "
-                f"{cell['lead']:+.2f} ({cell['interval'][0]:+.2f} to {cell['interval'][1]:+.2f})",
+                f"{name}, {size or 'all'} rows: ours {cell['ours']:.2f}, linear "
+                f"{cell['linear']:.2f}, lead {cell['lead']:+.2f} ({cell['interval'][0]:+.2f} to "
+                f"{cell['interval'][1]:+.2f})",
                 flush=True,
             )
             write_result(path, result)
@@ -64,7 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"Mean lead, {size} rows: {lead:+.2f} over {n_sets} sets")
 
 
-def measure(name: str, size: int, train: Rows, data: DataFolder, options: argparse.Namespace) -> dict[str, Any]:
+def measure(
+    name: str, size: int, train: Rows, data: DataFolder, options: argparse.Namespace
+) -> dict[str, Any]:
     """Train and test both models on the same rows, for each seed."""
     test = data.test(name)
     ours = []
@@ -106,7 +112,10 @@ def linear_correct(
         with np.load(file) as arrays:
             return arrays["correct"], json.loads(str(arrays["chosen"]))
     has_capitals = any(text != text.lower() for text in train.texts)
-    forms = {lowercase: Counts.of(train.texts, lowercase=lowercase) for lowercase in (True, False)[: 1 + has_capitals]}
+    forms = {
+        lowercase: Counts.of(train.texts, lowercase=lowercase)
+        for lowercase in (True, False)[: 1 + has_capitals]
+    }
     labels = np.array(train.labels)
     chosen = choose(forms, labels)
     del chosen["tried"]
@@ -122,16 +131,31 @@ def linear_correct(
 def markdown(result: dict[str, Any]) -> str:
     """Return the table: a row per data set, ours / linear by training rows, and the mean leads."""
     sets, leads = result.get("sets", {}), mean_leads(result)
-    rows = [(TITLES[name], *(_cell(sets[name].get(size)) for size in SIZES)) for name in SETS if name in sets]
-    mean = ("mean lead", *(f"{leads[size][0]:+.2f} ({leads[size][1]} sets)" if size in leads else "" for size in SIZES))
-    return table(("", *SIZES.values()), [*rows, mean, ("seconds of a fit", *(_seconds(sets, size) for size in SIZES))])
+    rows = [
+        (TITLES[name], *(_cell(sets[name].get(size)) for size in SIZES))
+        for name in SETS
+        if name in sets
+    ]
+    mean = (
+        "mean lead",
+        *(
+            f"{leads[size][0]:+.2f} ({leads[size][1]} sets)" if size in leads else ""
+            for size in SIZES
+        ),
+    )
+    return table(
+        ("", *SIZES.values()),
+        [*rows, mean, ("seconds of a fit", *(_seconds(sets, size) for size in SIZES))],
+    )
 
 
 def mean_leads(result: dict[str, Any]) -> dict[str, tuple[float, int]]:
     """Return for each number of rows the mean lead over the data sets, and their number."""
     sets = result.get("sets", {}).values()
     leads = {size: [cells[size]["lead"] for cells in sets if size in cells] for size in SIZES}
-    return {size: (statistics.mean(values), len(values)) for size, values in leads.items() if values}
+    return {
+        size: (statistics.mean(values), len(values)) for size, values in leads.items() if values
+    }
 
 
 def _seconds(sets: dict[str, Any], size: str) -> str:

@@ -1,10 +1,10 @@
 """Probabilities of a strong linear model as targets of TextClassifier.
 
-The linear model, TF-IDF of words 1-2 and logistic regression, is trained on all training rows; its probabilities of a
-training row are from a model that was not trained on it.
+The linear model, TF-IDF of words 1-2 and logistic regression, is trained on all training rows; its
+probabilities of a training row are from a model that was not trained on it.
 
-TextClassifier is trained on some rows, with the labels of the data, with the predicted labels of the linear model, and
-with its probabilities. Accuracy on the test rows, five seeds.
+TextClassifier is trained on some rows, with the labels of the data, with the predicted labels of
+the linear model, and with its probabilities. Accuracy on the test rows, five seeds.
 
     python -m benchmarks run bench_soft_labels --data DIR
 """
@@ -32,7 +32,12 @@ RESULT = "soft_labels.json"
 PAGE = "classifier.md"
 SETS = ("ag_news", "sst2")
 SIZES = (250, 1000, 4000)
-TARGETS = ("labels of the data", "predicted labels", "predicted labels, soft_softmax", "probabilities")
+TARGETS = (
+    "labels of the data",
+    "predicted labels",
+    "predicted labels, soft_softmax",
+    "probabilities",
+)
 SEEDS = 5
 WORDS = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=TOKENS)
 
@@ -59,7 +64,10 @@ def with_labels(train: Rows, test: Rows, soft: Any) -> dict[str, Any]:
         accuracies: dict[str, list[float]] = {target: [] for target in TARGETS}
         for seed in range(SEEDS):
             rows = np.random.default_rng(seed).permutation(len(labels))[:size]
-            texts, certain = [train.texts[row] for row in rows], np.eye(len(classes))[soft[rows].argmax(axis=1)]
+            texts, certain = (
+                [train.texts[row] for row in rows],
+                np.eye(len(classes))[soft[rows].argmax(axis=1)],
+            )
             distilled = TextClassifier(loss="soft_softmax", random_state=seed)
             models = (
                 TextClassifier(random_state=seed).fit(texts, labels[rows]),
@@ -68,7 +76,9 @@ def with_labels(train: Rows, test: Rows, soft: Any) -> dict[str, Any]:
                 distilled.fit(texts, soft[rows], classes=classes),
             )
             for target, model in zip(TARGETS, models, strict=True):
-                accuracies[target].append(100 * float((model.predict(test.texts) == np.array(test.labels)).mean()))
+                accuracies[target].append(
+                    100 * float((model.predict(test.texts) == np.array(test.labels)).mean())
+                )
         result[str(size)] = accuracies
     return result
 
@@ -77,12 +87,21 @@ def labels_table(result: dict[str, Any]) -> str:
     """Return the table of labels: a row per data set and number of rows."""
     rows = [
         [TITLES[name], f"{one['linear']:.1f}", f"{size:,}"]
-        + [f"{mean(one[str(size)][target]):.1f} ± {stdev(one[str(size)][target]):.1f}" for target in TARGETS]
+        + [
+            f"{mean(one[str(size)][target]):.1f} ± {stdev(one[str(size)][target]):.1f}"
+            for target in TARGETS
+        ]
         for name, one in result.get("labels", {}).items()
         for size in SIZES
         if str(size) in one
     ]
-    return table(("data set", "linear model, %", "rows", *(f"{target}, %" for target in TARGETS)), rows) if rows else ""
+    return (
+        table(
+            ("data set", "linear model, %", "rows", *(f"{target}, %" for target in TARGETS)), rows
+        )
+        if rows
+        else ""
+    )
 
 
 TABLES = {"soft labels": labels_table}

@@ -1,8 +1,9 @@
 """TREC accuracy of models that `hashnlp tune` finds in a minute: any size, and a megabyte at most.
 
-For each seed a fifth of the training rows is held out, and the command searches on the others in a separate process,
-once without a limit of size and once with it; its wall-clock time is measured. Both models, and the default parameters
-trained on the same rows, are tested on the held-out rows, which no search has seen. Sizes are of the model folders.
+For each seed a fifth of the training rows is held out, and the command searches on the others in a
+separate process, once without a limit of size and once with it; its wall-clock time is measured.
+Both models, and the default parameters trained on the same rows, are tested on the held-out rows,
+which no search has seen. Sizes are of the model folders.
 
     python -m benchmarks run bench_tune --data DIR
 """
@@ -28,7 +29,11 @@ from benchmarks.common.pages import table
 from sklearn_hashnlp.persistence import load_model
 
 RESULT = "tune.json"
-MODELS = {"default": "default parameters", "best": "best model", "small": "best model of at most 1 MB"}
+MODELS = {
+    "default": "default parameters",
+    "best": "best model",
+    "small": "best model of at most 1 MB",
+}
 DATA_SET = "trec"
 MAX_SIZE = "1MB"
 HELD_OUT = 0.2
@@ -36,8 +41,12 @@ HELD_OUT = 0.2
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--seeds", type=int, default=5, help="number of searches (default: %(default)s)")
-    parser.add_argument("--time", type=float, default=60, help="seconds of a search (default: %(default)s)")
+    parser.add_argument(
+        "--seeds", type=int, default=5, help="number of searches (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--time", type=float, default=60, help="seconds of a search (default: %(default)s)"
+    )
     options, data, path = parser.read(arguments)
     rows = data.train(DATA_SET)
 
@@ -50,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "seconds of a search": options.time,
         "searches": searches,
         "mean": {
-            name: statistics.mean(one["held out"][name] for one in searches) for name in ("default", "best", "small")
+            name: statistics.mean(one["held out"][name] for one in searches)
+            for name in ("default", "best", "small")
         },
     }
     print(" ".join(f"{name} {value:.2f}" for name, value in result["mean"].items()))
@@ -83,8 +93,13 @@ def search(rows: Rows, seed: int, seconds: float) -> dict[str, Any]:
                 "best": 100 * best["score"],
                 "small": 100 * small["score"],
             },
-            "held out": {model: 100 * float(one.score(held_out, true)) for model, one in models.items()},
-            "bytes": {model: sum(file.stat().st_size for file in (folder / model).iterdir()) for model in models},
+            "held out": {
+                model: 100 * float(one.score(held_out, true)) for model, one in models.items()
+            },
+            "bytes": {
+                model: sum(file.stat().st_size for file in (folder / model).iterdir())
+                for model in models
+            },
         }
 
 
@@ -109,7 +124,8 @@ def show(one: dict[str, Any]) -> None:
         score, size = one["cross-validation"][model], one["bytes"][model]
         params = one["params"].get(model, {})
         print(
-            f"  {model:8} held out {accuracy:6.2f}  cross-validation {score:6.2f}  {size:10,} bytes  {params}",
+            f"  {model:8} held out {accuracy:6.2f}  cross-validation {score:6.2f}  {size:10,} "
+            f"bytes  {params}",
             flush=True,
         )
 
@@ -122,6 +138,11 @@ def markdown(result: dict[str, Any]) -> str:
         accuracies = [one["held out"][name] for one in searches]
         size = max(one["bytes"][name] for one in searches) / 1e6
         rows.append(
-            (label, f"{statistics.mean(accuracies):.1f}", *(f"{value:.1f}" for value in accuracies), f"{size:.2f} MB")
+            (
+                label,
+                f"{statistics.mean(accuracies):.1f}",
+                *(f"{value:.1f}" for value in accuracies),
+                f"{size:.2f} MB",
+            )
         )
     return table(("", "mean", *(f"seed {one['seed']}" for one in searches), "largest size"), rows)

@@ -35,7 +35,8 @@ class Row:
     lead: float
     ours: str
     theirs: str
-    words: tuple[str, str] | None = None  # of a ratio: where this package is better, and where the other is
+    # of a ratio: where this package is better, and where the other is
+    words: tuple[str, str] | None = None
 
     @property
     def is_loss(self) -> bool:
@@ -146,7 +147,10 @@ SPEED = (
             "s",
             ratio=("epoch", "times as long", "huffman", key),
         )
-        for peer, key in (("full softmax of torch", "softmax"), ("adaptive softmax of torch", "adaptive"))
+        for peer, key in (
+            ("full softmax of torch", "softmax"),
+            ("adaptive softmax of torch", "adaptive"),
+        )
     ),
 )
 
@@ -227,39 +231,47 @@ The first column compares this package with the other program, in times or in pe
 **Machine:** {machine}. Seconds vary with what else runs on it; ratios, of both programs in one run, vary less.
 **Versions:** {versions}."""
 _SPEED_TEXT = (
-    f"Seconds, or texts per second, with {_AG} where nothing else is said. fastText has 10,000,000 buckets, as "
-    "published, or 2,000,000; its learning rate and number of epochs were chosen on validation rows, but for the row "
-    "with 5 epochs, as published."
+    f"Seconds, or texts per second, with {_AG} where nothing else is said. fastText has 10,000,000 "
+    "buckets, as published, or 2,000,000; its learning rate and number of epochs were chosen on "
+    "validation rows, but for the row with 5 epochs, as published."
 )
 _MEMORY_TEXT = f"Training: the growth of memory, with {_AG}."
 _LINEAR_TEXT = (
-    "Test accuracy in percent of `TextClassifier` with its defaults, mean of five seeds, beside TF-IDF of words and of "
-    "characters with `LinearSVC`, whose case, damping and C are chosen by cross-validation on the same training rows: "
-    "all of them, or samples of 250 to 4,000. [More](model_selection.md#against-a-tuned-linear-model)."
+    "Test accuracy in percent of `TextClassifier` with its defaults, mean of five seeds, beside "
+    "TF-IDF of words and of characters with `LinearSVC`, whose case, damping and C are chosen by "
+    "cross-validation on the same training rows: all of them, or samples of 250 to 4,000. "
+    "[More](model_selection.md#against-a-tuned-linear-model)."
 )
 _FASTTEXT_TEXT = (
-    "Test accuracy in percent, mean of five seeds, all training texts: `TextClassifier` with its defaults; the "
-    "hyper-parameters of fastText were chosen on training or validation rows."
+    "Test accuracy in percent, mean of five seeds, all training texts: `TextClassifier` with its "
+    "defaults; the hyper-parameters of fastText were chosen on training or validation rows."
 )
 _WORD_VECTORS_TEXT = (
-    f"Percent, for vectors trained on {_WIKIPEDIA}; this package's are of the language model, `HsigmoidLanguageModel`, "
-    "embeddings and context vectors side by side. [More](coming_from_gensim.md#which-vectors-are-better)."
+    f"Percent, for vectors trained on {_WIKIPEDIA}; this package's are of the language model, "
+    "`HsigmoidLanguageModel`, embeddings and context vectors side by side. "
+    "[More](coming_from_gensim.md#which-vectors-are-better)."
 )
 _LOSS_TEXT = "Every row above in which the other program is faster, smaller or more accurate."
 _SOURCE_TEXT = (
-    "Each file has its machine, versions and runs. *Changed since*: what the package does otherwise today; without it, "
-    "today's code is expected to repeat the figures."
+    "Each file has its machine, versions and runs. *Changed since*: what the package does "
+    "otherwise today; without it, today's code is expected to repeat the figures."
 )
 
 
 def _environment(results: dict[str, Any]) -> tuple[str, str]:
     """Return the machines and the versions of all results; usually each is one."""
-    machines = {f"{m['processor']}, {m['cores']} cores, {m['system']}" for m in _find(results, "machine")}
+    machines = {
+        f"{m['processor']}, {m['cores']} cores, {m['system']}" for m in _find(results, "machine")
+    }
     versions: dict[str, set[str]] = {}
     for found in _find(results, "versions"):
         for name, version in found.items():
             versions.setdefault(name, set()).add(version)
-    listed = (f"{name} {' and '.join(sorted(found))}" for name, found in versions.items() if name != "sklearn-hashnlp")
+    listed = (
+        f"{name} {' and '.join(sorted(found))}"
+        for name, found in versions.items()
+        if name != "sklearn-hashnlp"
+    )
     return "; ".join(sorted(machines)), ", ".join(listed)
 
 
@@ -281,12 +293,20 @@ def _get(result: Any, path: Keys) -> float:
     return float(result)
 
 
-def _rows(comparisons: Sequence[Comparison], results: dict[str, Any], words: tuple[str, str]) -> list[Row]:
+def _rows(
+    comparisons: Sequence[Comparison], results: dict[str, Any], words: tuple[str, str]
+) -> list[Row]:
     rows = []
     for one in comparisons:
         result = results[one.file]
         ours, theirs = _get(result, one.ours), _get(result, one.theirs)
-        ratio = _get(result, one.ratio) if one.ratio else ours / theirs if one.more_is_better else theirs / ours
+        ratio = (
+            _get(result, one.ratio)
+            if one.ratio
+            else ours / theirs
+            if one.more_is_better
+            else theirs / ours
+        )
         our_text, their_text = (f"{_digits(value, 3)}&nbsp;{one.unit}" for value in (ours, theirs))
         rows.append(Row(one.what, one.peer, ratio, our_text, their_text, words))
     return rows
@@ -298,9 +318,13 @@ def _against_linear(results: dict[str, Any]) -> Iterator[Row]:
     for name, label in TITLES.items():
         for size, values in sorted(sets.get(name, {}).items(), key=lambda pair: int(pair[0])):
             by_size.setdefault(int(size), []).append(values)
-            yield _row_of_size(label, int(size), *(values[key] for key in ("lead", "ours", "linear")))
+            yield _row_of_size(
+                label, int(size), *(values[key] for key in ("lead", "ours", "linear"))
+            )
     for size, found in sorted(by_size.items(), key=lambda pair: pair[0] or 10**9):
-        means = (sum(values[key] for values in found) / len(found) for key in ("lead", "ours", "linear"))
+        means = (
+            sum(values[key] for values in found) / len(found) for key in ("lead", "ours", "linear")
+        )
         yield _row_of_size(f"mean of {len(found)} sets", size, *means)
 
 
@@ -323,7 +347,9 @@ def _against_fasttext(results: dict[str, Any]) -> Iterator[Row]:
 
 def _against_gensim(results: dict[str, Any]) -> Iterator[Row]:
     result = results["word_vectors"]
-    ours, theirs = (result["models"][name] for name in ("ours, words before, both", "gensim, skip-gram"))
+    ours, theirs = (
+        result["models"][name] for name in ("ours, words before, both", "gensim, skip-gram")
+    )
     for task, what in _WORD_VECTOR_TASKS.items():
         our_text, their_text = (f"{model[task]:.1f}" for model in (ours, theirs))
         yield Row(what, "gensim, skip-gram", ours[task] - theirs[task], our_text, their_text)
@@ -342,7 +368,9 @@ def _sources(results: dict[str, Any]) -> str:
     for name, result in results.items():
         dates = sorted(set(_find(result, "date")))
         span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-        clauses = dict.fromkeys(clause for text in _find(result, "changed since") for clause in text.split("; "))
+        clauses = dict.fromkeys(
+            clause for text in _find(result, "changed since") for clause in text.split("; ")
+        )
         lines.append(f"| `{name}.json` | {span} | {'; '.join(clauses)} |")
     return "\n".join(lines)
 

@@ -20,8 +20,14 @@ README = DOCS.with_name("README.md")
 
 def filled_pages() -> dict[Path, str]:
     """Return the text of each page with the tables of the stored results."""
-    of_all_files = {README: readme_tables.tables(), DOCS / "benchmarks.md": comparison_tables.tables()}
-    pages = {path: fill(path.read_text(encoding="utf-8"), tables) for path, tables in of_all_files.items()}
+    of_all_files = {
+        README: readme_tables.tables(),
+        DOCS / "benchmarks.md": comparison_tables.tables(),
+    }
+    pages = {
+        path: fill(path.read_text(encoding="utf-8"), tables)
+        for path, tables in of_all_files.items()
+    }
     for module in map(import_script, find_scripts()):
         if hasattr(module, "TABLES"):
             path, result = DOCS / module.PAGE, read_result(FOLDER / module.RESULT)
@@ -30,7 +36,9 @@ def filled_pages() -> dict[Path, str]:
     for name, files in experiment_tables.FILES.items():
         path = DOCS / name
         results = [result for file in files for result in read_results(FOLDER / f"{file}.jsonl")]
-        pages[path] = experiment_tables.fill(pages.get(path) or path.read_text(encoding="utf-8"), results)
+        pages[path] = experiment_tables.fill(
+            pages.get(path) or path.read_text(encoding="utf-8"), results
+        )
     return pages
 
 

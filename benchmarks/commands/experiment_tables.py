@@ -38,5 +38,9 @@ def _folded(table: Table) -> str:
     if len(table.rows) <= LONG:
         return "\n".join(as_markdown(table))
     title, *rows = as_markdown(table._replace(notes=()))
-    folded = f"<details>\n<summary>{len(table.rows)} rows</summary>\n" + "\n".join(rows) + "\n\n</details>"
+    folded = (
+        f"<details>\n<summary>{len(table.rows)} rows</summary>\n"
+        + "\n".join(rows)
+        + "\n\n</details>"
+    )
     return "\n\n".join([title, folded, *table.notes])

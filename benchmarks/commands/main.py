@@ -24,7 +24,8 @@ from benchmarks.runner.settings import STDLIB, format_setting
 from benchmarks.runner.table import as_markdown, as_text
 
 PROGRAM = "python -m benchmarks"
-_EXPECTED = (OSError, ValueError, TypeError, ImportError, MemoryError, RuntimeError)  # with a message for the user
+# with a message for the user
+_EXPECTED = (OSError, ValueError, TypeError, ImportError, MemoryError, RuntimeError)
 _MAX_SEED = 2**32 - 1
 _PIPE_CLOSED = 141
 _DESCRIPTION = f"""\
@@ -87,7 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         options.function(options)
         sys.stdout.flush()  # raises BrokenPipeError here rather than at exit
     except BrokenPipeError:  # the reader has ended, such as head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is not flushed yet
+        # for what is not flushed yet
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_PIPE_CLOSED)
     except KeyboardInterrupt:
         _exit("interrupted; the same command resumes", 130)
@@ -108,17 +110,31 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog=PROGRAM, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = _Parser(
+        prog=PROGRAM, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(required=True, metavar="{list,run,report,fetch,docs}")
     for name, text, function, add in (
-        ("list", "List experiments and benchmarks, or describe one experiment.", _list, _add_list_options),
+        (
+            "list",
+            "List experiments and benchmarks, or describe one experiment.",
+            _list,
+            _add_list_options,
+        ),
         ("run", _RUN, _run, _add_run_options),
         ("report", _REPORT, _report, _add_report_options),
         ("fetch", _FETCH, _fetch, _add_fetch_options),
-        ("docs", "Write the tables and figures of the docs from the stored results.", _docs, lambda _command: None),
+        (
+            "docs",
+            "Write the tables and figures of the docs from the stored results.",
+            _docs,
+            lambda _command: None,
+        ),
     ):
         style = argparse.RawDescriptionHelpFormatter
-        command = commands.add_parser(name, description=text, help=text.partition("\n")[0], formatter_class=style)
+        command = commands.add_parser(
+            name, description=text, help=text.partition("\n")[0], formatter_class=style
+        )
         command.set_defaults(function=function)
         command.add_argument("--debug", action="store_true", help="print the traceback of an error")
         add(command)
@@ -131,33 +147,84 @@ def _add_list_options(command: argparse.ArgumentParser) -> None:
 
 def _add_run_options(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
-    add("names", nargs="+", metavar="NAME", help="experiments, or MODULE:NAME of your own; or one benchmark")
-    help_of_datasets = "data set, for experiments with a choice: a name, a folder or a CSV file; can be repeated"
-    add("-d", "--data", action="append", default=[], metavar="DATA", help=f"{help_of_datasets}. all: the paper's")
+    add(
+        "names",
+        nargs="+",
+        metavar="NAME",
+        help="experiments, or MODULE:NAME of your own; or one benchmark",
+    )
+    help_of_datasets = (
+        "data set, for experiments with a choice: a name, a folder or a CSV file; can be repeated"
+    )
+    add(
+        "-d",
+        "--data",
+        action="append",
+        default=[],
+        metavar="DATA",
+        help=f"{help_of_datasets}. all: the paper's",
+    )
     help_of_classifiers = "MODULE:NAME of a classifier of your own, to compare; can be repeated"
-    add("--classifier", action="append", default=[], metavar="MODULE:NAME", help=help_of_classifiers)
-    add("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes", help="change a setting")
-    add("--quick", action="store_true", help="tiny sizes, on docstrings unless data is named: a trial run")
-    add("--seed", type=int, default=0, help="random seed: same seed, same results, except for times")
+    add(
+        "--classifier", action="append", default=[], metavar="MODULE:NAME", help=help_of_classifiers
+    )
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="changes",
+        help="change a setting",
+    )
+    add(
+        "--quick",
+        action="store_true",
+        help="tiny sizes, on docstrings unless data is named: a trial run",
+    )
+    add(
+        "--seed", type=int, default=0, help="random seed: same seed, same results, except for times"
+    )
     add("--seeds", type=int, default=1, metavar="N", help="run with N seeds, starting at --seed")
-    add("--processes", type=int, default=1, metavar="N", help="number of parallel runs; they share the CPU cores")
-    add("-o", "--output", type=Path, metavar="FILE", help="append JSON lines; runs in the file are not repeated")
+    add(
+        "--processes",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of parallel runs; they share the CPU cores",
+    )
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="append JSON lines; runs in the file are not repeated",
+    )
     add("-q", "--quiet", action="store_true", help="print no log; with --output, no tables either")
 
 
 def _add_report_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("files", nargs="+", type=Path, metavar="FILE", help="JSON lines, or the JSON of a benchmark")
-    command.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to this file, as Markdown")
+    command.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="JSON lines, or the JSON of a benchmark"
+    )
+    command.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write the tables to this file, as Markdown"
+    )
     command.add_argument("--plot", type=Path, metavar="FOLDER", help="save plots in this folder")
     command.add_argument(
-        "--recipe", action="append", default=[], metavar="MODULE:NAME", help="the recipe of an experiment of your own"
+        "--recipe",
+        action="append",
+        default=[],
+        metavar="MODULE:NAME",
+        help="the recipe of an experiment of your own",
     )
 
 
 def _add_fetch_options(command: argparse.ArgumentParser) -> None:
     sizes = ", ".join(f"{name} ({archive.megabytes} MB)" for name, archive in ARCHIVES.items())
     command.add_argument("names", nargs="+", choices=ARCHIVES, metavar="NAME", help=sizes)
-    command.add_argument("--folder", default="", help="default: HASHNLP_DATA or ~/sklearn_hashnlp_data")
+    command.add_argument(
+        "--folder", default="", help="default: HASHNLP_DATA or ~/sklearn_hashnlp_data"
+    )
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -187,15 +254,26 @@ def _run(options: argparse.Namespace) -> None:
     if not 0 <= options.seed <= options.seed + options.seeds - 1 <= _MAX_SEED:
         raise ValueError(f"--seed and --seeds must be seeds from 0 to {_MAX_SEED}, at least one.")
     recipes = [get_recipe(name) for name in options.names]
-    changes = [*options.changes, *([f"classifiers={','.join(options.classifier)}"] if options.classifier else [])]
+    changes = [
+        *options.changes,
+        *([f"classifiers={','.join(options.classifier)}"] if options.classifier else []),
+    ]
     seeds = range(options.seed, options.seed + options.seeds)
-    datasets = [name for given in options.data for name in (DATASETS if given == "all" else [given])]
+    datasets = [
+        name for given in options.data for name in (DATASETS if given == "all" else [given])
+    ]
     runs = plan_runs(recipes, datasets=datasets, changes=changes, seeds=seeds, quick=options.quick)
     if any(STDLIB in vars(run.settings).values() for run in runs) and not options.quiet:
-        print("A trial on docstrings of Python's standard library; name other data by -d or --set", file=sys.stderr)
+        print(
+            "A trial on docstrings of Python's standard library; name other data by -d or --set",
+            file=sys.stderr,
+        )
     with RunProgress(len(runs), quiet=options.quiet) as progress:
-        results, failures = run_all(runs, output=options.output, processes=options.processes, listener=progress)
-    if options.output is None or not options.quiet:  # without a file, the tables are all that remains of the results
+        results, failures = run_all(
+            runs, output=options.output, processes=options.processes, listener=progress
+        )
+    # without a file, the tables are all that remains of the results
+    if options.output is None or not options.quiet:
         _print_tables(results, {recipe.name: recipe for recipe in recipes})
     if options.output is not None and not options.quiet and (results or not failures):
         own = "".join(f" --recipe {name}" for name in options.names if ":" in name)
@@ -207,27 +285,40 @@ def _run(options: argparse.Namespace) -> None:
             raise error
         hint = "" if options.output is None else "; the same command resumes them"
         raise RuntimeError(
-            f"{len(failures)} of {len(runs)} runs failed{hint}. The first was {run.name}: {one_line(error)}"
+            f"{len(failures)} of {len(runs)} runs failed{hint}. The first was {run.name}: "
+            f"{one_line(error)}"
         ) from error
 
 
 def _report(options: argparse.Namespace) -> None:
     """Print the tables of files of results; write them as Markdown, and save plots, if asked to."""
     recipes = RECIPES | {recipe.name: recipe for recipe in map(get_recipe, options.recipe)}
-    texts = [text for path in options.files if path.suffix == ".json" for text in result_tables(path)]
-    results = [result for path in options.files if path.suffix != ".json" for result in read_results(path)]
+    texts = [
+        text for path in options.files if path.suffix == ".json" for text in result_tables(path)
+    ]
+    results = [
+        result for path in options.files if path.suffix != ".json" for result in read_results(path)
+    ]
     unknown = sorted({result["recipe"] for result in results} - set(recipes))
     if unknown:
         print(
-            f"Skipped results of unknown experiments: {', '.join(unknown)}; name your own by --recipe MODULE:NAME",
+            f"Skipped results of unknown experiments: {', '.join(unknown)}; name your own by "
+            "--recipe MODULE:NAME",
             file=sys.stderr,
         )
-    n_duplicates = sum(result["recipe"] in recipes for result in results) - len(sort_results(results, recipes))
+    n_duplicates = sum(result["recipe"] in recipes for result in results) - len(
+        sort_results(results, recipes)
+    )
     if n_duplicates:
-        print(f"Skipped {n_duplicates} results with the settings, seed and step of a later one", file=sys.stderr)
+        print(
+            f"Skipped {n_duplicates} results with the settings, seed and step of a later one",
+            file=sys.stderr,
+        )
     tables = make_tables(results, recipes)
     if not tables and not texts:
-        raise ValueError(f"No results of experiments or benchmarks in {', '.join(map(str, options.files))}.")
+        raise ValueError(
+            f"No results of experiments or benchmarks in {', '.join(map(str, options.files))}."
+        )
     _print_tables(results, recipes)
     for text in texts:
         print(f"\n{text}")

@@ -15,7 +15,11 @@ FILES = ("classifiers", "vectorizers", "serving", "small_sets")
 def tables() -> dict[str, str]:
     """Return the table of the stored results by its name: what this package does better first."""
     results = {name: read_result(FOLDER / f"{name}.json") for name in FILES}
-    return {"other programs": table(HEADS, [*_classifiers(results["classifiers"]), *_other_tasks(results)])}
+    return {
+        "other programs": table(
+            HEADS, [*_classifiers(results["classifiers"]), *_other_tasks(results)]
+        )
+    }
 
 
 def _classifiers(result: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -41,7 +45,9 @@ def _other_tasks(results: dict[str, dict[str, Any]]) -> list[tuple[str, ...]]:
     case = results["vectorizers"]["cases"]["words 1-2"]
     sets = [cells["0"] for cells in results["small_sets"]["sets"].values() if "0" in cells]
     means = [statistics.mean(cells[name] for cells in sets) for name in ("ours", "linear")]
-    single = {name: results["serving"]["models"][name]["single ms"] for name in ("process", "fasttext")}
+    single = {
+        name: results["serving"]["models"][name]["single ms"] for name in ("process", "fasttext")
+    }
     return [
         (
             "count words and pairs of words, hashed",

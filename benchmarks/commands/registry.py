@@ -42,11 +42,14 @@ def get_recipe(name: str) -> Recipe:
     if ":" in name:
         recipe = load_recipe(name)
         if recipe.name in RECIPES:
-            raise ValueError(f"There is another experiment {recipe.name!r}; give the recipe of {name} another name.")
+            raise ValueError(
+                f"There is another experiment {recipe.name!r}; give the recipe of {name} another "
+                "name."
+            )
         return recipe
     if name not in RECIPES:
         raise ValueError(
-            f"There is no experiment {name!r}; there are: {', '.join(sorted(RECIPES))}. Recipes of your own are named "
-            "as MODULE:NAME."
+            f"There is no experiment {name!r}; there are: {', '.join(sorted(RECIPES))}. Recipes of "
+            "your own are named as MODULE:NAME."
         )
     return RECIPES[name]

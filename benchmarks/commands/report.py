@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def sort_results(results: Iterable[Result], recipes: Mapping[str, Recipe] = RECIPES) -> list[Result]:
+def sort_results(
+    results: Iterable[Result], recipes: Mapping[str, Recipe] = RECIPES
+) -> list[Result]:
     """Sort results of some recipes by recipe, settings, seed and step; keep the last duplicate."""
     unique: dict[Hashable, Result] = {}
     for number, result in enumerate(results):
@@ -46,10 +48,16 @@ def make_plots(
 ) -> list[tuple[str, Callable[[Figure], None]]]:
     """Return the name of each plot and a function that draws it into an empty figure."""
     groups = _group_by(results, recipes, lambda recipe: recipe.plot)
-    return [(recipe.name, partial(recipe.plot, group)) for recipe, group in groups if recipe.plot is not None]
+    return [
+        (recipe.name, partial(recipe.plot, group))
+        for recipe, group in groups
+        if recipe.plot is not None
+    ]
 
 
-def save_plots(folder: Path, results: Iterable[Result], recipes: Mapping[str, Recipe], dpi: int = 150) -> list[Path]:
+def save_plots(
+    folder: Path, results: Iterable[Result], recipes: Mapping[str, Recipe], dpi: int = 150
+) -> list[Path]:
     """Draw the plots of all recipes that have results; return their paths."""
     from matplotlib.figure import Figure
 

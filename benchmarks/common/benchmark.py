@@ -15,20 +15,26 @@ from benchmarks.runner.run import environment
 __all__ = ["FOLDER", "BenchmarkParser", "environment", "read_result", "write_result"]
 
 FOLDER = Path(__file__).parents[1] / "results"
-_LABELED = "ag_news/ and the other data sets, each with train.csv and test.csv, columns label and text"
+_LABELED = (
+    "ag_news/ and the other data sets, each with train.csv and test.csv, columns label and text"
+)
 
 
 class BenchmarkParser(argparse.ArgumentParser):
     """Parser of benchmark options; ``content`` names the files to read, ``result`` the JSON."""
 
     def __init__(self, description: str | None, result: str, content: str = _LABELED) -> None:
-        super().__init__(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+        super().__init__(
+            description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
         self.result = result
         data = os.environ.get("HASHNLP_DATA")
         text = f"folder that holds {content} (default: the variable HASHNLP_DATA)"
         self.add_argument("--data", type=Path, default=data, help=text)
         self.add_argument(
-            "--rows", type=int, help="sample this number of rows or lines of each file, for a test run without a JSON"
+            "--rows",
+            type=int,
+            help="sample this number of rows or lines of each file, for a test run without a JSON",
         )
         text = f"the JSON (default: {result} in benchmarks/results)"
         self.add_argument("--output", type=Path, help=text)
@@ -40,14 +46,18 @@ class BenchmarkParser(argparse.ArgumentParser):
 
     def add_again(self) -> None:
         """Add the option to measure what the JSON holds already."""
-        self.add_argument("--again", action="store_true", help="measure again even if the JSON has the results")
+        self.add_argument(
+            "--again", action="store_true", help="measure again even if the JSON has the results"
+        )
 
     def add_fasttext(self) -> None:
         """Add the option for the folder of fastText."""
         text = "folder that holds fastText, or to install it into (default: a temporary one)"
         self.add_argument("--fasttext", type=Path, metavar="DIR", help=text)
 
-    def read(self, arguments: Sequence[str] | None) -> tuple[argparse.Namespace, DataFolder, Path | None]:
+    def read(
+        self, arguments: Sequence[str] | None
+    ) -> tuple[argparse.Namespace, DataFolder, Path | None]:
         """Return the options, the data and the file to write: None for a test run with --rows."""
         options = self.parse_args(arguments)
         return options, self.data_of(options), self.output_of(options)

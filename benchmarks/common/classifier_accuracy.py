@@ -1,7 +1,7 @@
 """Accuracy of make_text_classifier and of the baselines on the labeled data sets.
 
-Hyper-parameters are chosen on validation rows, for the baselines the form of the texts, too: as they are or in
-lowercase. The test rows are read once, for the accuracy that is printed.
+Hyper-parameters are chosen on validation rows, for the baselines the form of the texts, too: as
+they are or in lowercase. The test rows are read once, for the accuracy that is printed.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ MODELS = {
 }
 WORDLESS = {"characters", TUNED, FASTTEXT, "svm-characters"}
 
-# Coordinate-wise search: one parameter after the other keeps its best value on the validation rows, so the number of
-# trainings is a sum and not a product. Most are parameters of a step of the pipeline.
+# Coordinate-wise search: one parameter after the other keeps its best value on the validation rows,
+# so the number of trainings is a sum and not a product. Most are parameters of a step of the
+# pipeline.
 TUNING: list[tuple[str, list[Any]]] = [
     ("features", ["words", "words+characters", "characters"]),
     ("classifier__loss", ["softmax", "ova", "hinge"]),
@@ -58,7 +59,13 @@ def models_of(name: str) -> list[str]:
 
 
 def measure(
-    name: str, model: str, data: DataFolder, fasttext: Any, seeds: int, threads: int, progress: Progress
+    name: str,
+    model: str,
+    data: DataFolder,
+    fasttext: Any,
+    seeds: int,
+    threads: int,
+    progress: Progress,
 ) -> dict[str, Any]:
     """Train and test one model on one data set."""
     if model == FASTTEXT:
@@ -84,12 +91,16 @@ def our_model(settings: dict[str, Any], seed: int) -> Any:
     steps = {key: value for key, value in settings.items() if key not in NOT_STEPS}
     n_members = settings.get("members", 1)
     members = [
-        make_text_classifier(features=settings["features"], random_state=n_members * seed + member).set_params(**steps)
+        make_text_classifier(
+            features=settings["features"], random_state=n_members * seed + member
+        ).set_params(**steps)
         for member in range(n_members)
     ]
     if n_members == 1:
         return members[0]
-    return VotingClassifier([(str(member), member) for member, member in enumerate(members)], voting="soft")
+    return VotingClassifier(
+        [(str(member), member) for member, member in enumerate(members)], voting="soft"
+    )
 
 
 def tune(name: str, data: DataFolder, progress: Progress) -> list[dict[str, Any]]:
@@ -126,7 +137,8 @@ def measure_linear(name: str, model: str, data: DataFolder) -> dict[str, Any]:
     rows = data.train_valid(name)
     choices = (True, False) if any(text != text.lower() for text in rows[0].texts) else (True,)
     trials = [
-        {"lowercase": lowercase} | train_and_test(linear_model(name, model, lowercase), *rows) for lowercase in choices
+        {"lowercase": lowercase} | train_and_test(linear_model(name, model, lowercase), *rows)
+        for lowercase in choices
     ]
     chosen = max(trials, key=lambda one: one["accuracy"])["lowercase"]
     run = train_and_test(linear_model(name, model, chosen), data.train(name), data.test(name))
@@ -142,7 +154,9 @@ def linear_model(name: str, model: str, lowercase: bool = True) -> Pipeline:
         words.set_params(token_pattern=fasttext_baseline.TOKENS.pattern)
     if model == "svm-characters":
         characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), lowercase=lowercase)
-        return make_pipeline(FeatureUnion([("words", words), ("characters", characters)]), LinearSVC(random_state=0))
+        return make_pipeline(
+            FeatureUnion([("words", words), ("characters", characters)]), LinearSVC(random_state=0)
+        )
     return make_pipeline(words, LinearSVC(random_state=0))
 
 
@@ -151,7 +165,8 @@ def _measure_fasttext(
 ) -> dict[str, Any]:
     fixed = fasttext_baseline.SMALLER
     if SETS[name].only_characters:
-        fixed = fixed | {"wordNgrams": 1, "minn": 2, "maxn": 4}  # word bigrams are slower and not better
+        # word bigrams are slower and not better
+        fixed = fixed | {"wordNgrams": 1, "minn": 2, "maxn": 4}
     trials = fasttext_baseline.choose(fasttext, data.train_valid(name), fixed, threads, progress)
     forms = measure_forms(name, data, fasttext, fixed, trials, seeds, threads)
     chosen = fixed | fasttext_baseline.best(trials)
@@ -175,9 +190,13 @@ def measure_forms(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
         for form in dict.fromkeys(trial["form"] for trial in trials):
-            setting = fixed | fasttext_baseline.best([trial for trial in trials if trial["form"] == form])
+            setting = fixed | fasttext_baseline.best(
+                [trial for trial in trials if trial["form"] == form]
+            )
             lines = fasttext_baseline.lines_of(test.texts, form)
-            fasttext_baseline.write_rows(path, fasttext_baseline.lines_of(train.texts, form), train.labels, names)
+            fasttext_baseline.write_rows(
+                path, fasttext_baseline.lines_of(train.texts, form), train.labels, names
+            )
             runs = []
             for seed in range(seeds):
                 model, seconds = fasttext_baseline.train(fasttext, path, setting, seed, threads)

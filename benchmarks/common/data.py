@@ -100,7 +100,8 @@ def split(rows: Rows, share: float) -> tuple[Rows, Rows]:
     counts = Counter(rows.labels)
     single = [i for i, label in enumerate(rows.labels) if counts[label] == 1]
     others = [i for i, label in enumerate(rows.labels) if counts[label] > 1]
-    wanted = max(round(share * len(rows.texts)), len(counts) - len(single))  # at least one row per label
+    # at least one row per label
+    wanted = max(round(share * len(rows.texts)), len(counts) - len(single))
     chosen, valid = train_test_split(
         others, test_size=wanted, stratify=[rows.labels[i] for i in others], random_state=0
     )

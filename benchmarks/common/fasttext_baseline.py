@@ -35,7 +35,9 @@ FORMS: dict[str, Callable[[str], list[str]]] = {
 }
 PUBLISHED = {"dim": 10, "wordNgrams": 2, "minCount": 1, "bucket": 10_000_000}
 SMALLER = PUBLISHED | {"bucket": 2_000_000}
-GRID = [{"lr": lr, "epoch": epoch} for lr in (0.05, 0.1, 0.25, 0.5, 1.0) for epoch in (3, 5, 10, 20)]
+GRID = [
+    {"lr": lr, "epoch": epoch} for lr in (0.05, 0.1, 0.25, 0.5, 1.0) for epoch in (3, 5, 10, 20)
+]
 CHOSEN = ("form", "lr", "epoch")  # what `choose` chooses
 ATTEMPTS = 3
 FEW_ROWS, SEEDS_FOR_FEW = 10_000, 3  # on few rows one seed is too noisy to choose by
@@ -59,7 +61,9 @@ def lines_of(texts: Iterable[str], form: str) -> list[str]:
     return [" ".join(FORMS[form](text)) + "\n" for text in texts]
 
 
-def write_rows(path: Path, lines: Sequence[str], labels: Sequence[str], names: Sequence[str]) -> None:
+def write_rows(
+    path: Path, lines: Sequence[str], labels: Sequence[str], names: Sequence[str]
+) -> None:
     """Write shuffled rows in fastText's format; labels become their indices in ``names``."""
     index_of = {name: i for i, name in enumerate(names)}
     rows = [f"__label__{index_of[label]} {line}" for line, label in zip(lines, labels, strict=True)]
@@ -67,13 +71,17 @@ def write_rows(path: Path, lines: Sequence[str], labels: Sequence[str], names: S
     path.write_text("".join(rows), encoding="utf-8")
 
 
-def train(fasttext: Any, path: Path, setting: dict[str, Any], seed: int, threads: int) -> tuple[Any, float]:
+def train(
+    fasttext: Any, path: Path, setting: dict[str, Any], seed: int, threads: int
+) -> tuple[Any, float]:
     """Train on a written file, again if a NaN stops fastText; return the model and the seconds."""
     parameters = {key: value for key, value in setting.items() if key != "form"}
     for attempt in range(ATTEMPTS):
         start = time.perf_counter()
         try:
-            model = fasttext.train_supervised(str(path), seed=seed, thread=threads, verbose=0, **parameters)
+            model = fasttext.train_supervised(
+                str(path), seed=seed, thread=threads, verbose=0, **parameters
+            )
         except RuntimeError as error:
             if "NaN" not in str(error) or attempt == ATTEMPTS - 1:
                 raise
@@ -119,12 +127,23 @@ def choose(
             write_rows(path, train_lines, train_rows.labels, names)
             for number, setting in enumerate(GRID, start=1):
                 runs = [
-                    _evaluate(fasttext, path, fixed | setting, seed, threads, lines, valid_rows.labels, names)
+                    _evaluate(
+                        fasttext,
+                        path,
+                        fixed | setting,
+                        seed,
+                        threads,
+                        lines,
+                        valid_rows.labels,
+                        names,
+                    )
                     for seed in range(seeds)
                 ]
                 score, seconds = (statistics.mean(values) for values in zip(*runs, strict=True))
                 trials.append({"form": form} | setting | {"accuracy": score, "seconds": seconds})
-                progress(f"{form}, {number}/{len(GRID)}: {setting} {score:.2f} % in {seconds:.1f} s")
+                progress(
+                    f"{form}, {number}/{len(GRID)}: {setting} {score:.2f} % in {seconds:.1f} s"
+                )
     return sorted(trials, key=lambda one: (-one["accuracy"], one["epoch"]))
 
 

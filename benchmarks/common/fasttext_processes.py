@@ -16,7 +16,9 @@ _held: dict[str, Any] = {}  # of a process
 
 
 @contextlib.contextmanager
-def two_processes(fasttext_folder: Path, model: Any, lines: list[str]) -> Iterator[Callable[[], None]]:
+def two_processes(
+    fasttext_folder: Path, model: Any, lines: list[str]
+) -> Iterator[Callable[[], None]]:
     """Yield a function that predicts all lines; handing them over is not part of it."""
     middle = len(lines) // 2
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:

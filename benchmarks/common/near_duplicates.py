@@ -32,12 +32,15 @@ NGRAMS: dict[str, Callable[[], Pipeline]] = {
     "1 and 2 words": lambda: weighted(HashingNgramVectorizer(ngram_range=(1, 2), **COUNTS)),
     "1 to 3 characters": lambda: weighted(CharNgramFeaturizer()),
 }
-SHINGLES = {f"{n} word{'s' * (n > 1)}, LSH {lsh}": (n, lsh) for n in (1, 2, 3) for lsh in (0.3, 0.5)}
+SHINGLES = {
+    f"{n} word{'s' * (n > 1)}, LSH {lsh}": (n, lsh) for n in (1, 2, 3) for lsh in (0.3, 0.5)
+}
 CHOICES = {BITS: tuple(NGRAMS), MINHASH: tuple(SHINGLES)}
 # The largest distances that thresholds are chosen from: beyond them nearly all pairs are unrelated.
 WIDEST = dict(zip(NGRAMS, (0.2, 0.35, 0.4, 0.3), strict=True)) | dict.fromkeys(SHINGLES, 0.9)
 
-Found = tuple[NDArray[np.float64], float]  # pairs of texts and their distance; when the signatures were computed
+# pairs of texts and their distance; when the signatures were computed
+Found = tuple[NDArray[np.float64], float]
 
 
 class Planted(NamedTuple):
@@ -64,10 +67,14 @@ def plant(paragraphs: list[str], seed: int) -> Planted:
             words[i] = "" if kind == 0 else f"{words[i]} {drawn}" if kind == 1 else drawn
         copies.append(" ".join(filter(None, words)))
     n = len(paragraphs)
-    return Planted(paragraphs + copies, np.append(np.arange(n), chosen), np.append(np.zeros(n), rates))
+    return Planted(
+        paragraphs + copies, np.append(np.arange(n), chosen), np.append(np.zeros(n), rates)
+    )
 
 
-def search_bits(texts: list[str], ngrams: str, size: int, seed: int, widest: float, _: Path | None) -> Found:
+def search_bits(
+    texts: list[str], ngrams: str, size: int, seed: int, widest: float, _: Path | None
+) -> Found:
     """Find the pairs with a share of different bits up to a limit, by all Hamming distances."""
     projector = SGNNProjector(n_projections=size // 14, output="packed", random_state=seed)
     rows = projector.transform(NGRAMS[ngrams]().fit_transform(texts))
@@ -76,26 +83,36 @@ def search_bits(texts: list[str], ngrams: str, size: int, seed: int, widest: flo
     for start in range(0, len(texts), BLOCK):
         distances = np.zeros((min(BLOCK, len(texts) - start), len(texts) - start), dtype=np.uint16)
         for column in columns:
-            distances += np.bitwise_count(column[start : start + BLOCK, np.newaxis] ^ column[start:])
+            distances += np.bitwise_count(
+                column[start : start + BLOCK, np.newaxis] ^ column[start:]
+            )
         a, b = np.nonzero(distances <= widest * size)
         found.append(np.column_stack([a + start, b + start, distances[a, b] / size])[a < b])
     return np.concatenate(found), computed
 
 
-def search_minhash(texts: list[str], shingles: str, size: int, seed: int, widest: float, folder: Path | None) -> Found:
+def search_minhash(
+    texts: list[str], shingles: str, size: int, seed: int, widest: float, folder: Path | None
+) -> Found:
     """Find the pairs that MinHashLSH returns with an estimated Jaccard distance up to a limit."""
     assert folder is not None
     datasketch, (n, lsh) = import_peer(PEER, folder), SHINGLES[shingles]
     words = (re.findall(r"\w+", text.lower()) for text in texts)
-    sets = ({" ".join(one[i : i + n]).encode() for i in range(max(len(one) - n + 1, 1))} for one in words)
+    sets = (
+        {" ".join(one[i : i + n]).encode() for i in range(max(len(one) - n + 1, 1))}
+        for one in words
+    )
     signatures = datasketch.MinHash.bulk(sets, num_perm=size, seed=seed + 1)
     values = np.array([one.hashvalues for one in signatures])
     index, computed = datasketch.MinHashLSH(threshold=lsh, num_perm=size), time.process_time()
     found = [np.empty((0, 3))]
     for b, signature in enumerate(signatures):
         others = np.array(index.query(signature), dtype=np.int64)
-        distances = (values[others] != values[b]).mean(axis=1)  # faster than datasketch's jaccard, one pair at a time
-        found.append(np.column_stack([others, np.full(len(others), b), distances])[distances <= widest])
+        # faster than datasketch's jaccard, one pair at a time
+        distances = (values[others] != values[b]).mean(axis=1)
+        found.append(
+            np.column_stack([others, np.full(len(others), b), distances])[distances <= widest]
+        )
         index.insert(b, signature)
     return np.concatenate(found), computed
 
@@ -103,7 +120,9 @@ def search_minhash(texts: list[str], shingles: str, size: int, seed: int, widest
 SEARCHES: dict[str, Callable[..., Found]] = {BITS: search_bits, MINHASH: search_minhash}
 
 
-def measure(method: str, texts: list[str], *arguments: Any) -> tuple[NDArray[np.float64], dict[str, float]]:
+def measure(
+    method: str, texts: list[str], *arguments: Any
+) -> tuple[NDArray[np.float64], dict[str, float]]:
     """Search once; return pairs by distance, CPU seconds, and memory growth of a new process."""
     SEARCHES[method](texts[:100], *arguments)  # loads everything used
     reset_peak()
@@ -130,4 +149,8 @@ def judge(planted: Planted, pairs: NDArray[np.float64], most: float = np.inf) ->
     found = planted.rates[pairs[a == b, 1].astype(np.int64)]
     recall = [100 * float((found == rate).sum() / (planted.rates == rate).sum()) for rate in RATES]
     numbers = {"false positives": int(false.sum()), "natural": int((a != b).sum() - false.sum())}
-    return dict(zip(RECALL, recall, strict=True)) | numbers | {"distance": float(pairs[:, 2].max(initial=0))}
+    return (
+        dict(zip(RECALL, recall, strict=True))
+        | numbers
+        | {"distance": float(pairs[:, 2].max(initial=0))}
+    )

@@ -36,7 +36,16 @@ def peer_folder(peer: Peer, folder: Path | None) -> Iterator[Path]:
 
 def _install(peer: Peer, folder: Path) -> None:
     print(f"Installing {peer.distribution} into {folder} ...", flush=True)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(folder)]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--target",
+        str(folder),
+    ]
     if peer.needs_all:
         subprocess.run([*pip, *peer.needs_all], check=True)
     subprocess.run([*pip, "--no-deps", peer.distribution, *peer.needs], check=True)
@@ -51,4 +60,8 @@ def import_peer(peer: Peer, folder: Path) -> Any:
 
 def peer_version(peer: Peer, folder: Path) -> str:
     prefix = f"{peer.distribution.replace('-', '_')}-"
-    return next(folder.glob(f"{prefix}*.dist-info")).name.removeprefix(prefix).removesuffix(".dist-info")
+    return (
+        next(folder.glob(f"{prefix}*.dist-info"))
+        .name.removeprefix(prefix)
+        .removesuffix(".dist-info")
+    )

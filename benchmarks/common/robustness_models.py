@@ -32,8 +32,8 @@ MODELS = {
     "svm-augmented": "TF-IDF + LinearSVC, augmented",
     FASTTEXT: "fastText",
 }
-# The plain classifier is chosen by its accuracy on validation rows without errors, then the augmented one by its mean
-# accuracy on the same rows at all error rates.
+# The plain classifier is chosen by its accuracy on validation rows without errors, then the
+# augmented one by its mean accuracy on the same rows at all error rates.
 PLAIN: dict[str, list[dict[str, Any]]] = {
     "sgnn": [{"ngram_range": ngram_range} for ngram_range in ((1, 3), (1, 4), (2, 5))],
     "hash": [{"features": features} for features in ("words", "words+characters", "characters")],
@@ -59,7 +59,11 @@ def plain_model(name: str, model: str, setting: dict[str, Any], seed: int) -> An
     return make_pipeline(
         CharNgramFeaturizer(ngram_range=tuple(setting["ngram_range"])),
         SGNNProjector(output="packed"),
-        SGNNClassifier(packed=True, max_epochs=SGNN_EPOCHS // (1 + setting.get("n_copies", 0)), random_state=seed),
+        SGNNClassifier(
+            packed=True,
+            max_epochs=SGNN_EPOCHS // (1 + setting.get("n_copies", 0)),
+            random_state=seed,
+        ),
     )
 
 
@@ -75,14 +79,19 @@ def fitted_model(name: str, model: str, setting: dict[str, Any], train: Rows, se
 def curve(predict: Predict, rows: Rows, seed: int, rates: Sequence[float] = RATES) -> list[float]:
     """Return the accuracy in percent at each rate of typing errors."""
     labels = np.asarray(rows.labels)
-    return [100 * float(np.mean(np.asarray(predict(_distorted(rows.texts, rate, seed))) == labels)) for rate in rates]
+    return [
+        100 * float(np.mean(np.asarray(predict(_distorted(rows.texts, rate, seed))) == labels))
+        for rate in rates
+    ]
 
 
 def _distorted(texts: list[str], rate: float, seed: int) -> list[str]:
     return distort_texts(texts, rate, random_state=_FIRST_SEED_OF_ERRORS + seed)
 
 
-def choose_plain(name: str, model: str, data: DataFolder, progress: Progress) -> list[dict[str, Any]]:
+def choose_plain(
+    name: str, model: str, data: DataFolder, progress: Progress
+) -> list[dict[str, Any]]:
     """Evaluate a plain classifier's settings on validation rows without errors, best first."""
     return _evaluate(name, model, PLAIN[model], (0.0,), data, progress)
 
@@ -135,8 +144,13 @@ def fasttext_curves(
     trials: list[dict[str, Any]] = []
     for subwords in ({}, {"minn": 2, "maxn": 5}):
         fixed = fasttext_baseline.SMALLER | subwords
-        measured = fasttext_baseline.choose(fasttext, data.train_valid(name), fixed, threads, progress)
-        trials += [fixed | fasttext_baseline.best([one]) | {"accuracy": one["accuracy"]} for one in measured]
+        measured = fasttext_baseline.choose(
+            fasttext, data.train_valid(name), fixed, threads, progress
+        )
+        trials += [
+            fixed | fasttext_baseline.best([one]) | {"accuracy": one["accuracy"]}
+            for one in measured
+        ]
     trials.sort(key=lambda one: (-one["accuracy"], one["epoch"]))
     setting = setting_of(trials)
     train, test = data.train(name), data.test(name)
@@ -152,7 +166,9 @@ def fasttext_curves(
                 [
                     fasttext_baseline.accuracy(
                         model,
-                        fasttext_baseline.lines_of(_distorted(test.texts, rate, seed), setting["form"]),
+                        fasttext_baseline.lines_of(
+                            _distorted(test.texts, rate, seed), setting["form"]
+                        ),
                         test.labels,
                         names,
                     )

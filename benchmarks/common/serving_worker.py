@@ -1,7 +1,7 @@
 """A process that serves one model: its start, many texts, single texts, and eight threads at once.
 
-Run as a script, with a kind of model, its path and a file of texts; it imports only the modules that the model needs.
-The last line of its output is JSON.
+Run as a script, with a kind of model, its path and a file of texts; it imports only the modules
+that the model needs. The last line of its output is JSON.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def load(kind: str, where: str) -> tuple[Predict, Callable[[list[str]], Callable
     return lambda text: predict([text])[0], lambda texts: lambda: predict(texts)
 
 
-def load_fasttext(package: str, module: str, file: str) -> tuple[Predict, Callable[[list[str]], Callable[[], Any]]]:
+def load_fasttext(
+    package: str, module: str, file: str
+) -> tuple[Predict, Callable[[list[str]], Callable[[], Any]]]:
     """Load a model of fastText or an heir with its fastest functions; batches are pretokenized."""
     sys.path.insert(0, package)
     model = __import__(module).load_model(file)
@@ -86,7 +88,10 @@ def serve(kind: str, path: str, texts: list[str]) -> dict[str, Any]:
     measured["single p99 ms"] = percentile(alone, 99)
     answers: list[list[float]] = []
     some = texts[: max(len(texts) // 4, 1)]
-    threads = [threading.Thread(target=lambda: answers.append(latencies(predict, some))) for _ in range(THREADS)]
+    threads = [
+        threading.Thread(target=lambda: answers.append(latencies(predict, some)))
+        for _ in range(THREADS)
+    ]
     start = time.perf_counter()
     for thread in threads:
         thread.start()
@@ -103,7 +108,13 @@ def serve(kind: str, path: str, texts: list[str]) -> dict[str, Any]:
 
 def run_command(command: list[str], text: str) -> dict[str, Any]:
     """Measure a command that predicts the label of one text."""
-    subprocess.run(command, input=text.replace("\n", " ") + "\n", text=True, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        command,
+        input=text.replace("\n", " ") + "\n",
+        text=True,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {"start s": usage.ru_utime + usage.ru_stime, "memory MiB": usage.ru_maxrss / 1024}
 
@@ -137,4 +148,10 @@ def peak_mb() -> float:
 if __name__ == "__main__":
     kind, path, file = sys.argv[1:]
     texts = json.loads(Path(file).read_text(encoding="utf-8"))
-    print(json.dumps(run_command(json.loads(path), texts[0]) if kind == "command" else serve(kind, path, texts)))
+    print(
+        json.dumps(
+            run_command(json.loads(path), texts[0])
+            if kind == "command"
+            else serve(kind, path, texts)
+        )
+    )

@@ -1,8 +1,8 @@
 """Text classifiers on projections: the recipe of each data set, and the variants of the ablations.
 
-A recipe has up to four views of a text: word n-grams, character n-grams of its words, longer character n-grams, and
-n-grams of its first words. Each is counted and projected separately; float projections, unlike bits, are normalized to
-length one. No step before the classifier is trained.
+A recipe has up to four views of a text: word n-grams, character n-grams of its words, longer
+character n-grams, and n-grams of its first words. Each is counted and projected separately; float
+projections, unlike bits, are normalized to length one. No step before the classifier is trained.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Recipe:
     input_dropout: float = 0.0
     output: str = "binary"
     dropout: float = 0.5
-    beginning: tuple[int, int] | None = None  # all n-grams of the first words: n_words, n_projections
+    # all n-grams of the first words: n_words, n_projections
+    beginning: tuple[int, int] | None = None
     lowercase: bool = True  # of the views of characters; words always are
     longer: tuple[int, int, int] | None = None  # a second view of characters
 
@@ -46,7 +47,10 @@ class Recipe:
             if view is not None:
                 min_n, max_n, n_projections = view
                 counts = CharNgramFeaturizer(
-                    ngram_range=(min_n, max_n), split="punctuation", lowercase=self.lowercase, binary=True
+                    ngram_range=(min_n, max_n),
+                    split="punctuation",
+                    lowercase=self.lowercase,
+                    binary=True,
                 )
                 views.append((name, self._view(counts, n_projections, seed)))
         if self.beginning is not None:
@@ -66,7 +70,9 @@ class Recipe:
         return Pipeline([("views", FeatureUnion(views)), ("classifier", classifier)])
 
     def _view(self, counts: CharNgramFeaturizer, n_projections: int, seed: int) -> Pipeline:
-        projector = SGNNProjector(n_projections=n_projections, n_bits=N_BITS, output=self.output, random_state=seed)
+        projector = SGNNProjector(
+            n_projections=n_projections, n_bits=N_BITS, output=self.output, random_state=seed
+        )
         if self.output == "float":  # bits do not depend on a row's length
             return make_pipeline(counts, projector, Normalizer())
         return make_pipeline(counts, projector)
@@ -101,7 +107,9 @@ RECIPES = {
         beginning=(3, 160),
     ),
     "atis": Recipe((1, 2, 160), (1, 3, 160), (128,), max_epochs=15, output="float"),
-    "swda": Recipe((1, 2, 80), (1, 3, 80), (256,), max_epochs=3, batch_size=128, output="float", dropout=0.2),
+    "swda": Recipe(
+        (1, 2, 80), (1, 3, 80), (256,), max_epochs=3, batch_size=128, output="float", dropout=0.2
+    ),
     "languages79": Recipe(
         (1, 1, 320),
         (1, 3, 320),
@@ -161,5 +169,9 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "Google's projection, means": {"hyperplanes": "google", "output": "float"},
     "documents": {"level": "document"},
     "documents, words 1-2": {"level": "document", "ngram_range": (1, 2), "max_skip": 0},
-    "documents, skip-grams 1-2, skip 2": {"level": "document", "ngram_range": (1, 2), "max_skip": 2},
+    "documents, skip-grams 1-2, skip 2": {
+        "level": "document",
+        "ngram_range": (1, 2),
+        "max_skip": 2,
+    },
 }

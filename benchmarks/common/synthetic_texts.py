@@ -20,7 +20,9 @@ NOISE_PER_TEXT = 12
 def synthetic_rows(n_texts: int, n_labels: int, seed: int) -> Rows:
     """Generate texts of two word pairs of their label among twelve other words, by Zipf's law."""
     words = np.array([f"w{number}" for number in range(N_WORDS)])
-    pairs_of: NDArray[np.int64] = np.random.default_rng(n_labels).integers(0, N_WORDS, (n_labels, PAIRS_PER_LABEL, 2))
+    pairs_of: NDArray[np.int64] = np.random.default_rng(n_labels).integers(
+        0, N_WORDS, (n_labels, PAIRS_PER_LABEL, 2)
+    )
     rng = np.random.default_rng((n_labels, seed))
     labels = rng.choice(n_labels, n_texts, p=_zipf(n_labels, flattened=n_labels / 40))
     noise = rng.choice(N_WORDS, (n_texts, NOISE_PER_TEXT), p=_zipf(N_WORDS))
@@ -28,7 +30,9 @@ def synthetic_rows(n_texts: int, n_labels: int, seed: int) -> Rows:
     for label, others in zip(labels.tolist(), noise, strict=True):
         pairs = pairs_of[label, rng.choice(PAIRS_PER_LABEL, PAIRS_PER_TEXT, replace=False)]
         parts: list[Sequence[int]] = [*([word] for word in others.tolist()), *pairs.tolist()]
-        texts.append(" ".join(words[word] for index in rng.permutation(len(parts)) for word in parts[index]))
+        texts.append(
+            " ".join(words[word] for index in rng.permutation(len(parts)) for word in parts[index])
+        )
     return Rows(texts, [f"label {label}" for label in labels.tolist()])
 
 
@@ -43,14 +47,17 @@ _BLOCK = 1000  # documents per draw of random numbers
 
 def perturbed(rows: Rows, share: float = SHARE, seed: int = 0) -> Iterator[tuple[str, str]]:
     """Generate texts and labels without end, with a share of the words drawn from all texts."""
-    documents = [[sys.intern(word) for word in text.split()] for text in rows.texts]  # one object a word
+    # one object a word
+    documents = [[sys.intern(word) for word in text.split()] for text in rows.texts]
     words = [word for document in documents for word in document]
     rng = np.random.default_rng(seed)
     while True:
         for index in rng.integers(len(documents), size=_BLOCK):
             copy = list(documents[index])
             others = np.flatnonzero(rng.random(len(copy)) < share)
-            for position, drawn in zip(others.tolist(), rng.integers(len(words), size=len(others)), strict=True):
+            for position, drawn in zip(
+                others.tolist(), rng.integers(len(words), size=len(others)), strict=True
+            ):
                 copy[position] = words[drawn]
             yield " ".join(copy), rows.labels[index]
 

@@ -1,7 +1,7 @@
 """The linear model to compare with: TF-IDF of words and characters, and a tuned LinearSVC.
 
-The n-grams are the same as scikit-learn's, hashed to 2**30 columns for speed (equal counts, next to no
-collisions), so that they are counted once for all folds of a cross-validation.
+The n-grams are the same as scikit-learn's, hashed to 2**30 columns for speed (equal counts, next to
+no collisions), so that they are counted once for all folds of a cross-validation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from sklearn_hashnlp.text import HashingNgramVectorizer
 
 STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0)  # C
 _FOLDS = 3
-_MANY_ROWS = 40_000  # with more, C is chosen on one part of ten, and the form of the features on a sample
+# with more, C is chosen on one part of ten, and the form of the features on a sample
+_MANY_ROWS = 40_000
 _SAMPLE = 10_000
 
 
@@ -38,7 +39,13 @@ class Counts:
     @classmethod
     def of(cls, texts: list[str], *, lowercase: bool) -> Counts:
         """Count the n-grams of texts."""
-        options = {"n_features": 2**30, "alternate_sign": False, "norm": None, "dtype": np.float32, "n_jobs": 1}
+        options = {
+            "n_features": 2**30,
+            "alternate_sign": False,
+            "norm": None,
+            "dtype": np.float32,
+            "n_jobs": 1,
+        }
         options["lowercase"] = lowercase
         words = HashingNgramVectorizer(token_pattern=TOKENS.pattern, ngram_range=(1, 2), **options)
         characters = HashingNgramVectorizer(analyzer="char_wb", ngram_range=(2, 5), **options)
@@ -67,8 +74,11 @@ class TfidfSvm:
             )
         ]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # with a large C, which is not chosen then
-            self._svm = LinearSVC(C=self.C, random_state=0).fit(scipy.sparse.hstack(parts, format="csr"), labels)
+            # with a large C, which is not chosen then
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self._svm = LinearSVC(C=self.C, random_state=0).fit(
+                scipy.sparse.hstack(parts, format="csr"), labels
+            )
         return self
 
     def predict(self, counts: Counts) -> NDArray[Any]:
@@ -88,7 +98,8 @@ def _compact(matrix: Any, columns: NDArray[Any]) -> Any:
     known = columns[np.minimum(at, len(columns) - 1)] == matrix.indices
     indptr = np.concatenate(([0], np.cumsum(known)))[matrix.indptr]
     return scipy.sparse.csr_matrix(
-        (matrix.data[known].astype(np.float64), at[known], indptr), shape=(matrix.shape[0], len(columns))
+        (matrix.data[known].astype(np.float64), at[known], indptr),
+        shape=(matrix.shape[0], len(columns)),
     )
 
 
@@ -100,14 +111,28 @@ def choose(forms: dict[bool, Counts], labels: NDArray[Any]) -> dict[str, Any]:
         rows = np.sort(np.random.default_rng(0).choice(n_rows, _SAMPLE, replace=False))
     tried = []
 
-    def score(lowercase: bool, sublinear: bool, C: float, rows: NDArray[np.int64], n_splits: int, n_used: int) -> float:
+    def score(
+        lowercase: bool,
+        sublinear: bool,
+        C: float,
+        rows: NDArray[np.int64],
+        n_splits: int,
+        n_used: int,
+    ) -> float:
         counts, part = forms[lowercase].take(rows), labels[rows]
         correct, total = 0, 0
         for train, valid in list(_folds(part, n_splits))[:n_used]:
             model = TfidfSvm(C, sublinear).fit(counts.take(train), part[train])
             correct += int((model.predict(counts.take(valid)) == part[valid]).sum())
             total += len(valid)
-        tried.append({"lowercase": lowercase, "sublinear": sublinear, "C": C, "accuracy": 100 * correct / total})
+        tried.append(
+            {
+                "lowercase": lowercase,
+                "sublinear": sublinear,
+                "C": C,
+                "accuracy": 100 * correct / total,
+            }
+        )
         return correct / total
 
     best = {"lowercase": True, "sublinear": True, "C": 1.0}
@@ -139,4 +164,6 @@ def _folds(labels: NDArray[Any], n_splits: int) -> Any:
     groups = np.array([label if counts[label] >= n_splits else "" for label in labels.tolist()])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # fewer rare rows than folds
-        yield from StratifiedKFold(n_splits, shuffle=True, random_state=0).split(np.zeros(len(labels)), groups)
+        yield from StratifiedKFold(n_splits, shuffle=True, random_state=0).split(
+            np.zeros(len(labels)), groups
+        )

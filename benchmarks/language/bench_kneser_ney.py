@@ -1,20 +1,22 @@
 """Perplexity, time and memory of Kneser-Ney language models: Penn Treebank, Brown and IMDB.
 
-Three parts, each of which can be run alone (--part) and is added to the same JSON. Every model is fitted in a new
-process, which holds the sentences and has loaded everything before timing; growth is its peak memory minus
-the memory before.
+Three parts, each of which can be run alone (--part) and is added to the same JSON. Every model is
+fitted in a new process, which holds the sentences and has loaded everything before timing; growth
+is its peak memory minus the memory before.
 
 ptb    Orders 1 to 6, and order 5 without rare n-grams; test perplexity on test.txt. (1 minute)
-brown  Orders 2 to 5. The first 800,000 words train, the next 200,000 validate, and the rest test; a sentence belongs to
-       the part that its first word is in. Words that occur three times or less in the training part are <unk>.
-       (1 minute)
-imdb   Order 5 on all 50,000 reviews, each a sentence, with all their words: time and memory. (2 minutes)
+brown  Orders 2 to 5. The first 800,000 words train, the next 200,000 validate, and the rest test; a
+sentence belongs to
+       the part that its first word is in. Words that occur three times or less in the training part
+       are <unk>. (1 minute)
+imdb   Order 5 on all 50,000 reviews, each a sentence, with all their words: time and memory. (2
+minutes)
 
     python -m benchmarks run bench_kneser_ney --data DIR
     python -m benchmarks run bench_kneser_ney --data DIR --part ptb --kenlm PYTHON
 
---kenlm names a Python that has the package kenlm: it scores test.txt with the ARPA file of order 5, and the largest
-difference of a sentence's log10 probability is reported.
+--kenlm names a Python that has the package kenlm: it scores test.txt with the ARPA file of order 5,
+and the largest difference of a sentence's log10 probability is reported.
 
 Perplexities count every word of a sentence and </s>; words outside the vocabulary are <unk>.
 """
@@ -62,7 +64,9 @@ print(json.dumps([model.score(line.rstrip("\\n")) for line in sys.stdin]))
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, "ptb/, brown/ and imdb/")
     parser.add_choices("--part", MODELS)
-    parser.add_argument("--kenlm", metavar="PYTHON", help="a Python that has kenlm, to compare with (default: none)")
+    parser.add_argument(
+        "--kenlm", metavar="PYTHON", help="a Python that has kenlm, to compare with (default: none)"
+    )
     options, data, path = parser.read(arguments)
     result = read_result(path)
     for part in options.part:
@@ -104,7 +108,10 @@ def measure(data: DataFolder, part: str, name: str, kenlm: str | None) -> dict[s
         reset_peak()
         idle, start = resident_mb(), time.perf_counter()
         model.predict_topk([" ".join(text.split()[:20]) for text in train[:100]], 5)
-        measured |= {"topk of 100 contexts s": time.perf_counter() - start, "topk growth MiB": peak_mb() - idle}
+        measured |= {
+            "topk of 100 contexts s": time.perf_counter() - start,
+            "topk growth MiB": peak_mb() - idle,
+        }
     if kenlm is not None and settings == {"order": 5} and "test" in texts:
         measured["largest difference to kenlm"] = compare_with_kenlm(model, texts["test"], kenlm)
     return measured
@@ -115,7 +122,9 @@ def compare_with_kenlm(model: KneserNeyLanguageModel, sentences: list[str], pyth
     with tempfile.TemporaryDirectory() as folder:
         model.save_arpa(Path(folder, "model.arpa"))
         command = [python, "-c", KENLM, str(Path(folder, "model.arpa"))]
-        done = subprocess.run(command, input="\n".join(sentences), capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            command, input="\n".join(sentences), capture_output=True, text=True, check=True
+        )
     scores = np.array(json.loads(done.stdout))
     return float(np.abs(scores - model.score_samples(sentences) / math.log(10)).max())
 
@@ -131,7 +140,11 @@ def read_brown(data: DataFolder) -> dict[str, list[str]]:
     n_train, n_valid = np.searchsorted(starts, (BROWN_TRAIN, BROWN_TRAIN + BROWN_VALID)).tolist()
     if data.rows is not None:
         n_train, n_valid = data.rows // 2, data.rows * 3 // 4
-    return {"train": sentences[:n_train], "valid": sentences[n_train:n_valid], "test": sentences[n_valid:]}
+    return {
+        "train": sentences[:n_train],
+        "valid": sentences[n_train:n_valid],
+        "test": sentences[n_valid:],
+    }
 
 
 def read_imdb(data: DataFolder) -> dict[str, list[str]]:

@@ -1,24 +1,29 @@
 """Perplexity on Penn Treebank: every tree, the best tree against full softmax, hashed connections.
 
-Four parts, each of which can be run alone (--part) and is added to the same JSON; minutes are on two cores.
+Four parts, each of which can be run alone (--part) and is added to the same JSON; minutes are on
+two cores.
 
-builders  A small network with each tree, and with adaptive softmax, the same settings and epochs for all. (15 minutes)
-networks  A larger network with full softmax, with the cluster tree, with the tree learned from two epochs of the small
-          network, and with that tree and hashed direct connections; then with a bag of the words before the window,
-          also of earlier sentences: with residual blocks ("modern"), and with hashed direct connections ("far hashed").
-          Every epoch is saved in a folder (--work), and an interrupted run resumes from there. (80 minutes, of which
-          the full softmax takes 40)
-time      The larger network with full softmax and with the cluster tree, which has the shape of the learned one:
-          seconds for the same 2,000 sentences, in turns in one process, and the median ratio. Run it while nothing else
-          runs. (2 minutes)
-ranking   The network with the learned tree: how often a test sentence is more probable than its words in a random
+builders  A small network with each tree, and with adaptive softmax, the same settings and epochs
+for all. (15 minutes) networks  A larger network with full softmax, with the cluster tree, with the
+tree learned from two epochs of the small
+          network, and with that tree and hashed direct connections; then with a bag of the words
+          before the window, also of earlier sentences: with residual blocks ("modern"), and with
+          hashed direct connections ("far hashed"). Every epoch is saved in a folder (--work), and
+          an interrupted run resumes from there. (80 minutes, of which the full softmax takes 40)
+time      The larger network with full softmax and with the cluster tree, which has the shape of the
+learned one:
+          seconds for the same 2,000 sentences, in turns in one process, and the median ratio. Run
+          it while nothing else runs. (2 minutes)
+ranking   The network with the learned tree: how often a test sentence is more probable than its
+words in a random
           order, 1,000 pairs. (1 minute, once the network is trained)
 
-    python -m benchmarks run bench_language_models --data DIR --work FOLDER
-    python -m benchmarks run bench_language_models --data DIR --work FOLDER --part networks --networks cluster hashed
+    python -m benchmarks run bench_language_models --data DIR --work FOLDER python -m benchmarks run
+    bench_language_models --data DIR --work FOLDER --part networks --networks cluster hashed
 
-Hyper-parameters were chosen by the perplexity on valid.txt; test.txt is read once per model, at the end. Perplexities
-count every word of a sentence and </s>; words outside the vocabulary are <unk>, a token of the text too.
+Hyper-parameters were chosen by the perplexity on valid.txt; test.txt is read once per model, at the
+end. Perplexities count every word of a sentence and </s>; words outside the vocabulary are <unk>, a
+token of the text too.
 """
 
 from __future__ import annotations
@@ -42,11 +47,16 @@ RESULT = "language_models.json"
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 PARTS = ("builders", "networks", "time", "ranking")
 
-SMALL: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 256, "regularization__dropout": 0.3} | {
+SMALL: dict[str, Any] = {
+    "embedding_dim": 64,
+    "hidden_size": 256,
+    "regularization__dropout": 0.3,
+} | {
     "learning_rate": 0.5,
     "batch_size": 512,
 }
-WARMUP = {"schedule__warmup_steps": LanguageSchedule().warmup_steps}  # without it, a random tree diverges
+# without it, a random tree diverges
+WARMUP = {"schedule__warmup_steps": LanguageSchedule().warmup_steps}
 EPOCHS_OF_BUILDERS = 4
 EPOCHS_BEFORE = 2  # of the small network with the cluster tree, from which the tree is learned
 BUILDERS: dict[str, dict[str, Any]] = {
@@ -99,7 +109,9 @@ MIN_WORDS = 4  # shorter sentences have few permutations
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, "ptb/ with train.txt, valid.txt and test.txt")
-    parser.add_argument("--work", type=Path, help="folder to save the networks in (default: they are not saved)")
+    parser.add_argument(
+        "--work", type=Path, help="folder to save the networks in (default: they are not saved)"
+    )
     parser.add_choices("--part", PARTS)
     parser.add_choices("--builders", BUILDERS)
     parser.add_choices("--networks", NETWORKS)
@@ -114,14 +126,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{part}: {measured}", flush=True)
 
 
-def builders(data: DataFolder, options: argparse.Namespace, _work: Path, known: dict[str, Any]) -> dict[str, Any]:
+def builders(
+    data: DataFolder, options: argparse.Namespace, _work: Path, known: dict[str, Any]
+) -> dict[str, Any]:
     epochs = EPOCHS_OF_BUILDERS if options.rows is None else 2
     for name in options.builders:
         known[name] = measure(data, name, SMALL | WARMUP | BUILDERS[name] | {"max_epochs": epochs})
     return {"network": SMALL | WARMUP, "epochs": epochs, "models": known}
 
 
-def networks(data: DataFolder, options: argparse.Namespace, work: Path, known: dict[str, Any]) -> dict[str, Any]:
+def networks(
+    data: DataFolder, options: argparse.Namespace, work: Path, known: dict[str, Any]
+) -> dict[str, Any]:
     for name in options.networks:
         settings = NETWORKS[name] | ({"max_epochs": 2} if options.rows is not None else {})
         measured = measure(data, name, settings | checkpoints_in(work, name))
@@ -129,10 +145,14 @@ def networks(data: DataFolder, options: argparse.Namespace, work: Path, known: d
     return {"models": known}
 
 
-def speed(data: DataFolder, options: argparse.Namespace, _work: Path, _known: dict[str, Any]) -> dict[str, Any]:
+def speed(
+    data: DataFolder, options: argparse.Namespace, _work: Path, _known: dict[str, Any]
+) -> dict[str, Any]:
     """Train the networks in turns on the same sentences; return median seconds and median ratio."""
     sentences = read_text(data, "ptb", "train.txt")
-    some, rounds = (sentences[:TIMED_SENTENCES], ROUNDS) if options.rows is None else (sentences[:100], 1)
+    some, rounds = (
+        (sentences[:TIMED_SENTENCES], ROUNDS) if options.rows is None else (sentences[:100], 1)
+    )
     models = {name: network(**NETWORKS[name], callbacks=[TimeLimit(1e-9)]) for name in TIMED}
     for model in models.values():
         model.fit(sentences)  # a single step, after which the network and its tree are made
@@ -156,7 +176,9 @@ def speed(data: DataFolder, options: argparse.Namespace, _work: Path, _known: di
     }
 
 
-def ranking(data: DataFolder, options: argparse.Namespace, work: Path, _known: dict[str, Any]) -> dict[str, Any]:
+def ranking(
+    data: DataFolder, options: argparse.Namespace, work: Path, _known: dict[str, Any]
+) -> dict[str, Any]:
     """Count the sentences that are more probable than their words shuffled."""
     settings = NETWORKS[RANKED] | ({"max_epochs": 2} if options.rows is not None else {})
     model = train(data, settings | checkpoints_in(work, RANKED))
@@ -166,7 +188,12 @@ def ranking(data: DataFolder, options: argparse.Namespace, work: Path, _known: d
     chosen = [sentences[i] for i in generator.permutation(len(sentences))[:PAIRS]]
     shuffled = [shuffle_words(words, generator) for words in chosen]
     correct = model.score_samples(chosen) > model.score_samples(shuffled)
-    return {"model": RANKED, "pairs": len(chosen), "fewest words": MIN_WORDS, "correct": float(correct.mean())}
+    return {
+        "model": RANKED,
+        "pairs": len(chosen),
+        "fewest words": MIN_WORDS,
+        "correct": float(correct.mean()),
+    }
 
 
 def shuffle_words(words: list[str], generator: np.random.Generator) -> list[str]:
@@ -191,9 +218,12 @@ def network(**settings: Any) -> HsigmoidLanguageModel:
 def train(data: DataFolder, settings: dict[str, Any]) -> HsigmoidLanguageModel:
     if settings.get("tree") == "learned":
         settings = settings | learned(data)
-    stopping = EarlyStopping("valid_loss", patience=None)  # train for all epochs and restore the best one
+    # train for all epochs and restore the best one
+    stopping = EarlyStopping("valid_loss", patience=None)
     model = network(**settings, early_stopping=stopping, verbose=1)
-    return model.fit(read_text(data, "ptb", "train.txt"), X_valid=read_text(data, "ptb", "valid.txt"))
+    return model.fit(
+        read_text(data, "ptb", "train.txt"), X_valid=read_text(data, "ptb", "valid.txt")
+    )
 
 
 def learned(data: DataFolder) -> dict[str, Any]:
@@ -214,9 +244,14 @@ def measure(data: DataFolder, name: str, settings: dict[str, Any]) -> dict[str, 
         "seconds an epoch": float(np.median([epoch["dur"] for epoch in model.history_])),
         "seconds": time.perf_counter() - start,
         "parameters": int(model.n_parameters_),
-        "settings": {key: value for key, value in settings.items() if key not in ("checkpoint_dir", "resume")},
+        "settings": {
+            key: value for key, value in settings.items() if key not in ("checkpoint_dir", "resume")
+        },
     }
-    print(f"{name}: perplexity {measured['valid']:.1f} on valid, {measured['test']:.1f} on test", flush=True)
+    print(
+        f"{name}: perplexity {measured['valid']:.1f} on valid, {measured['test']:.1f} on test",
+        flush=True,
+    )
     return measured
 
 

@@ -1,19 +1,23 @@
 """Default language models on texts of any size, compared with word frequencies and Kneser-Ney.
 
-Of each text, cut to its first sentences, the default HsigmoidLanguageModel with each output is trained once. Perplexity
-is of held-out sentences, after the first epoch and at the end, and its bounds are:
+Of each text, cut to its first sentences, the default HsigmoidLanguageModel with each output is
+trained once. Perplexity is of held-out sentences, after the first epoch and at the end, and its
+bounds are:
 
-- after one epoch at most the perplexity of the words' frequencies, each increased by one (add-one smoothing);
+- after one epoch at most the perplexity of the words' frequencies, each increased by one (add-one
+  smoothing);
 - at the end below a Kneser-Ney unigram model,
-- with 3,000 sentences or more at most 5 % above a Kneser-Ney bigram model, and with 10,000 or more below it.
+- with 3,000 sentences or more at most 5 % above a Kneser-Ney bigram model, and with 10,000 or more
+  below it.
 
-Words that occur once are <unk>, and all models of a text have the same words. "full softmax" stops at 20,000 sentences.
-Each result is written when it is measured and skipped the next time (unless --again is given); at the end the table and
-the cells that miss a bound are printed.
+Words that occur once are <unk>, and all models of a text have the same words. "full softmax" stops
+at 20,000 sentences. Each result is written when it is measured and skipped the next time (unless
+--again is given); at the end the table and the cells that miss a bound are printed.
 
-    python -m benchmarks run bench_language_robustness --data DIR
-    python -m benchmarks run bench_language_robustness --data DIR --texts ptb --sizes 300 1000 --outputs tree adaptive
-    python -m benchmarks run bench_language_robustness --data DIR --rows 50 --sizes 40   (a test run; writes no JSON)
+    python -m benchmarks run bench_language_robustness --data DIR python -m benchmarks run
+    bench_language_robustness --data DIR --texts ptb --sizes 300 1000 --outputs tree adaptive python
+    -m benchmarks run bench_language_robustness --data DIR --rows 50 --sizes 40   (a test run;
+    writes no JSON)
 """
 
 from __future__ import annotations
@@ -58,7 +62,9 @@ MODELS: dict[str, dict[str, Any]] = {
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     parser.add_choices("--texts", TEXTS)
-    parser.add_argument("--sizes", nargs="*", type=int, default=list(SIZES), help="sentences (default: %(default)s)")
+    parser.add_argument(
+        "--sizes", nargs="*", type=int, default=list(SIZES), help="sentences (default: %(default)s)"
+    )
     parser.add_choices("--outputs", OUTPUTS)
     parser.add_again()
     options, data, path = parser.read(arguments)
@@ -72,7 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if "counts" not in cell:
                 cell["counts"] = measure_counts(train[:size], valid)
             for output in options.outputs:
-                if (output in cell and not options.again) or (output.startswith("softmax") and size > MAX_SOFTMAX):
+                if (output in cell and not options.again) or (
+                    output.startswith("softmax") and size > MAX_SOFTMAX
+                ):
                     continue
                 cell[output] = measure_network(output, train[:size], valid)
                 print(f"{text}, {n_sentences} sentences, {output}: {cell[output]}", flush=True)
@@ -85,11 +93,15 @@ def read_sentences(name: str, data: DataFolder) -> tuple[list[str], list[str]]:
     if name == "ptb":
         return read_text(data, "ptb", "train.txt"), read_text(data, "ptb", "valid.txt")[:N_VALID]
     if name == "characters":
-        lines = (" ".join(line.strip().replace(" ", "_")) for line in read_text(data, "ptb", "train.txt"))
+        lines = (
+            " ".join(line.strip().replace(" ", "_")) for line in read_text(data, "ptb", "train.txt")
+        )
         sentences = [line for line in lines if line]
     elif name == "docstrings":
         docstrings = load_stdlib_docstrings().data
-        sentences = [" ".join(each.lower().split()) for text in docstrings for each in split_sentences(text)]
+        sentences = [
+            " ".join(each.lower().split()) for text in docstrings for each in split_sentences(text)
+        ]
     elif name == "brown":
         sentences = read_text(data, "brown", "paragraphs.txt")
     else:
@@ -108,7 +120,11 @@ def measure_counts(train: list[str], valid: list[str]) -> dict[str, float]:
     words = unigram.vocabulary_
     counts = Counter(token for sentence in train for token in tokens(sentence, words))
     total = sum(counts.values()) + len(words) - 1  # <s> is never predicted
-    log_probs = [np.log((counts[token] + 1) / total) for sentence in valid for token in tokens(sentence, words)]
+    log_probs = [
+        np.log((counts[token] + 1) / total)
+        for sentence in valid
+        for token in tokens(sentence, words)
+    ]
     return {
         "windows": sum(counts.values()),
         "words": len(words) - 1,
@@ -125,7 +141,9 @@ def tokens(sentence: str, words: dict[str, int]) -> list[str]:
 def measure_network(output: str, train: list[str], valid: list[str]) -> dict[str, float]:
     """Train the default network; measure its perplexity after the first and the last epoch."""
     begin = time.perf_counter()
-    model = HsigmoidLanguageModel(**MODELS[output], min_count=2, random_state=0).fit(train, X_valid=valid)
+    model = HsigmoidLanguageModel(**MODELS[output], min_count=2, random_state=0).fit(
+        train, X_valid=valid
+    )
     history = model.history_
     return {
         "after one epoch": round(history[0]["valid_perplexity"], 1),
@@ -140,7 +158,12 @@ def markdown(result: dict[str, Any]) -> str:
     return table(
         ("text", "sentences", *_COUNTS, *OUTPUTS),
         (
-            (text, f"{n_sentences:,}", *(str(cell["counts"][name]) for name in _COUNTS), *map(_shown, _networks(cell)))
+            (
+                text,
+                f"{n_sentences:,}",
+                *(str(cell["counts"][name]) for name in _COUNTS),
+                *map(_shown, _networks(cell)),
+            )
             for text, n_sentences, cell in _cells(result)
         ),
     )
@@ -156,12 +179,17 @@ def missed(result: dict[str, Any]) -> list[str]:
             "at the end": ("Kneser-Ney unigram", 1.0),
         }
         if n_sentences >= _NEAR_BIGRAM:
-            bounds["at the end"] = ("Kneser-Ney bigram", 1.0 if n_sentences >= _BELOW_BIGRAM else _TOLERANCE)
+            bounds["at the end"] = (
+                "Kneser-Ney bigram",
+                1.0 if n_sentences >= _BELOW_BIGRAM else _TOLERANCE,
+            )
         for output in OUTPUTS:
             for when, (name, factor) in bounds.items():
                 if output in cell and not cell[output][when] <= counts[name] * factor:
                     bound = f"{counts[name]}" if factor == 1 else f"{factor} times {counts[name]}"
-                    line = f"{text}, {n_sentences:,} sentences, {output}: {cell[output][when]} {when}"
+                    line = (
+                        f"{text}, {n_sentences:,} sentences, {output}: {cell[output][when]} {when}"
+                    )
                     lines.append(f"{line}, above {bound} of the {name}")
     return lines
 

@@ -2,25 +2,33 @@
 
 Parts, each of which can be run alone (--part) and is added to the same JSON:
 
-training        Each encoder and seed: seconds, the share of the time that steps waited for a batch, and the curve of
-                the validation score, the rank correlation on the first half of the STS benchmark's development set.
-                The encoders are saved in a folder (--work); an interrupted training resumes from there.
-similarity      Spearman's correlation of cosine similarities and human scores on the first half, the second half and
+training        Each encoder and seed: seconds, the share of the time that steps waited for a batch,
+and the curve of
+                the validation score, the rank correlation on the first half of the STS benchmark's
+                development set. The encoders are saved in a folder (--work); an interrupted
+                training resumes from there.
+similarity      Spearman's correlation of cosine similarities and human scores on the first half,
+the second half and
                 the whole set, of baselines and encoders.
-classification  Logistic regression on frozen vectors, with C = 1000 as in the reference implementation and C chosen
+classification  Logistic regression on frozen vectors, with C = 1000 as in the reference
+implementation and C chosen
                 on training rows: trec, sst2, and imdb with the mean of a review's sentence vectors.
-retrieval       Search in 5,000 texts that the encoder was fitted on: ag_news, swda, paragraphs of Wikipedia, and imdb,
+retrieval       Search in 5,000 texts that the encoder was fitted on: ag_news, swda, paragraphs of
+Wikipedia, and imdb,
                 on which nothing was chosen.
-speed           Sentences per second of the small encoder on two threads, and without deduplication of words.
-ablation        The small encoder, with earlier defaults and one setting changed at a time, each trained for the same
+speed           Sentences per second of the small encoder on two threads, and without deduplication
+of words. ablation        The small encoder, with earlier defaults and one setting changed at a
+time, each trained for the same
                 seconds.
-defaults        Changes of the defaults: for each of three tasks the change is chosen by the other two; see
+defaults        Changes of the defaults: for each of three tasks the change is chosen by the other
+two; see
                 sentence_left_out.py. No test rows are read.
 report          The full network of the reference implementation; only on request. It needs a GPU.
 
-    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER
-    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER --part similarity --models "TF-IDF, words"
-    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER --part report --device cuda
+    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER python -m benchmarks
+    run bench_sentence_encoder --data DIR --work FOLDER --part similarity --models "TF-IDF, words"
+    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER --part report --device
+    cuda
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """
@@ -39,7 +47,14 @@ from typing import Any
 from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
 from benchmarks.common.data import DataFolder, read_text
 from benchmarks.language import sentence_left_out, sentence_search, sentence_tasks
-from benchmarks.language.sentence_models import ABLATIONS, BASELINES, EARLIER, ENCODERS, SMALL, train_encoder
+from benchmarks.language.sentence_models import (
+    ABLATIONS,
+    BASELINES,
+    EARLIER,
+    ENCODERS,
+    SMALL,
+    train_encoder,
+)
 from benchmarks.language.sentence_tables import TABLES
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 from sklearn_hashnlp.text import split_sentences
@@ -60,7 +75,9 @@ ABLATION_C = 10.0
 class Bench:
     """Options, texts, models and results of a run."""
 
-    def __init__(self, data: DataFolder, path: Path | None, work: Path, options: argparse.Namespace) -> None:
+    def __init__(
+        self, data: DataFolder, path: Path | None, work: Path, options: argparse.Namespace
+    ) -> None:
         self.data = data
         self.path = path
         self.work = work
@@ -88,12 +105,21 @@ class Bench:
             return self._cached(name, lambda: BASELINES[name](self.paragraphs))
         return self._cached(f"{name} {seed}", lambda: self.encoder(name, ENCODERS[name], seed))
 
-    def encoder(self, name: str, settings: dict[str, Any], seed: int, group: str = "training") -> SGNNSentenceEncoder:
+    def encoder(
+        self, name: str, settings: dict[str, Any], seed: int, group: str = "training"
+    ) -> SGNNSentenceEncoder:
         """Train an encoder, or load the saved one, and record its training."""
-        settings = {"n_jobs": self.options.jobs, "callbacks": [StepLog(self.options.log_every)]} | settings
+        settings = {
+            "n_jobs": self.options.jobs,
+            "callbacks": [StepLog(self.options.log_every)],
+        } | settings
         monitored = sentence_tasks.first_half(self.pairs)
-        folder = self.work / f"{group} {name} {seed}".replace(" ", "-").replace(",", "").replace(":", "")
-        encoder, training = train_encoder(self.paragraphs, settings, seed=seed, folder=folder, monitored=monitored)
+        folder = self.work / f"{group} {name} {seed}".replace(" ", "-").replace(",", "").replace(
+            ":", ""
+        )
+        encoder, training = train_encoder(
+            self.paragraphs, settings, seed=seed, folder=folder, monitored=monitored
+        )
         self.record(group, name, seed, training)
         return encoder
 
@@ -120,7 +146,9 @@ class Bench:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, CONTENT)
-    parser.add_argument("--work", type=Path, help="folder to save the encoders in (default: they are not saved)")
+    parser.add_argument(
+        "--work", type=Path, help="folder to save the encoders in (default: they are not saved)"
+    )
     parser.add_choices("--part", PARTS)
     parser.add_choices("--models", MODELS)
     parser.add_choices("--sets", sentence_tasks.SETS)
@@ -129,11 +157,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_choices("--ablations", ABLATIONS)
     parser.add_argument("--seeds", type=int, default=3, help="of encoders (default: %(default)s)")
     parser.add_argument(
-        "--imdb-seeds", type=int, default=1, help="for imdb, which has 600,000 sentences (default: %(default)s)"
+        "--imdb-seeds",
+        type=int,
+        default=1,
+        help="for imdb, which has 600,000 sentences (default: %(default)s)",
     )
     parser.add_argument("--ablation-seeds", type=int, default=3, help="default: %(default)s")
-    parser.add_argument("--ablation-time", type=float, default=150.0, help="seconds of training (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, default=1, help="threads that prepare batches (default: %(default)s)")
+    parser.add_argument(
+        "--ablation-time",
+        type=float,
+        default=150.0,
+        help="seconds of training (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="threads that prepare batches (default: %(default)s)"
+    )
     parser.add_argument("--log-every", type=int, default=100, help="steps (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
     parser.add_again()
@@ -149,7 +187,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for part in RUN:
             if part in options.part:
                 RUN[part](bench)
-    print("\n\n".join(f"{name}\n\n{make(bench.result)}" for name, make in TABLES.items() if name in bench.result))
+    print(
+        "\n\n".join(
+            f"{name}\n\n{make(bench.result)}"
+            for name, make in TABLES.items()
+            if name in bench.result
+        )
+    )
 
 
 def training(bench: Bench, name: str, seed: int) -> None:
@@ -164,7 +208,11 @@ def similarity(bench: Bench, name: str, seed: int) -> None:
 
 def evaluate_similarity(bench: Bench, model: Any, part: str, name: str, seed: int) -> None:
     measured: dict[str, Any] = sentence_tasks.correlations(model, bench.pairs)
-    print(f"{name}, {seed}:", ", ".join(f"{half} {value:.2f}" for half, value in measured.items()), flush=True)
+    print(
+        f"{name}, {seed}:",
+        ", ".join(f"{half} {value:.2f}" for half, value in measured.items()),
+        flush=True,
+    )
     bench.record(part, name, seed, measured | {"columns": int(model.transform(["a"]).shape[1])})
 
 
@@ -172,14 +220,20 @@ def classification(bench: Bench, name: str, seed: int) -> None:
     for one in bench.options.sets:
         is_wanted = one != "imdb" or seed < bench.options.imdb_seeds
         if is_wanted and not bench.is_known("classification", name, seed, one):
-            evaluate_classification(bench, bench.model(name, seed), "classification", name, seed, one)
+            evaluate_classification(
+                bench, bench.model(name, seed), "classification", name, seed, one
+            )
 
 
-def evaluate_classification(bench: Bench, model: Any, part: str, name: str, seed: int, one: str) -> None:
+def evaluate_classification(
+    bench: Bench, model: Any, part: str, name: str, seed: int, one: str
+) -> None:
     start = time.perf_counter()
     measured = sentence_tasks.classify(model, one, bench.data)
     shown = ", ".join(f"{key} {value:.2f}" for key, value in measured.items())
-    print(f"{name}, {seed}, {one}: {shown}, done in {time.perf_counter() - start:.0f} s", flush=True)
+    print(
+        f"{name}, {seed}, {one}: {shown}, done in {time.perf_counter() - start:.0f} s", flush=True
+    )
     bench.record(part, name, seed, {one: measured})
 
 
@@ -187,7 +241,9 @@ def retrieval(bench: Bench) -> None:
     for seed in range(bench.options.seeds):
         for one in bench.options.search_sets:
             models = [
-                model for model in bench.options.search_models if not bench.is_known("retrieval", model, seed, one)
+                model
+                for model in bench.options.search_models
+                if not bench.is_known("retrieval", model, seed, one)
             ]
             if models:
                 for model, score in sentence_search.evaluate(one, bench.data, seed, models):
@@ -200,13 +256,17 @@ def speed(bench: Bench) -> None:
     if bench.is_known("speed", TRAINED, 0, "sentences/s"):
         return
     encoder = bench.model(TRAINED, 0).set_params(n_jobs=2)
-    sentences = [one for paragraph in bench.paragraphs for one in split_sentences(paragraph)][:SPEED_SENTENCES]
+    sentences = [one for paragraph in bench.paragraphs for one in split_sentences(paragraph)][
+        :SPEED_SENTENCES
+    ]
     rates = []
     for _ in range(bench.options.rounds):
         start = time.perf_counter()
         encoder.transform(sentences)
         rates.append(len(sentences) / (time.perf_counter() - start))
-    bench.record("speed", TRAINED, 0, {"sentences/s": {"each distinct word once": statistics.median(rates)}})
+    bench.record(
+        "speed", TRAINED, 0, {"sentences/s": {"each distinct word once": statistics.median(rates)}}
+    )
 
 
 def ablation(bench: Bench) -> None:
@@ -228,7 +288,11 @@ def ablation(bench: Bench) -> None:
 
 def ablations_by_seed(bench: Bench) -> Iterator[tuple[int, str]]:
     """Return all ablations with the first seed, then with the next."""
-    return ((seed, name) for seed in range(bench.options.ablation_seeds) for name in bench.options.ablations)
+    return (
+        (seed, name)
+        for seed in range(bench.options.ablation_seeds)
+        for name in bench.options.ablations
+    )
 
 
 def defaults(bench: Bench) -> None:
@@ -240,9 +304,13 @@ def defaults(bench: Bench) -> None:
                 for change in sentence_left_out.CHANGES
                 if not all(bench.is_known("defaults", change, seed, task) for task in tasks)
             ]
-            for change, figures in sentence_left_out.measure(one, bench.data, bench.paragraphs, seed, changes):
+            for change, figures in sentence_left_out.measure(
+                one, bench.data, bench.paragraphs, seed, changes
+            ):
                 print(
-                    f"{change}, {seed}:", ", ".join(f"{key} {value:.2f}" for key, value in figures.items()), flush=True
+                    f"{change}, {seed}:",
+                    ", ".join(f"{key} {value:.2f}" for key, value in figures.items()),
+                    flush=True,
                 )
                 bench.record("defaults", change, seed, figures)
 

@@ -1,17 +1,20 @@
 """A sentence encoder that learns from a teacher: a Transformer with 22 million parameters.
 
-The teacher encodes sentences of Wikipedia, windows of 4 to 12 of their words, single words, and beginnings of questions
-with words of Wikipedia; its vectors are cached in the folder --teacher-vectors, and only missing ones are computed, for
-which its package is installed. Encoders are fitted to these vectors, but for 5 % of the sentences:
+The teacher encodes sentences of Wikipedia, windows of 4 to 12 of their words, single words, and
+beginnings of questions with words of Wikipedia; its vectors are cached in the folder
+--teacher-vectors, and only missing ones are computed, for which its package is installed. Encoders
+are fitted to these vectors, but for 5 % of the sentences:
 
-held-out cosine   Mean cosine of the vectors of an encoder in the teacher's coordinates and the teacher's own, on those.
-similarity        Rank correlation with human scores, the development set of the STS benchmark.
-classification    Logistic regression on frozen vectors: trec, sst2, and imdb with the mean of a review's sentences.
-size, speed       Of the saved folder, also with int8 coefficients, and sentences per second on two threads.
+held-out cosine   Mean cosine of the vectors of an encoder in the teacher's coordinates and the
+teacher's own, on those. similarity        Rank correlation with human scores, the development set
+of the STS benchmark. classification    Logistic regression on frozen vectors: trec, sst2, and imdb
+with the mean of a review's sentences. size, speed       Of the saved folder, also with int8
+coefficients, and sentences per second on two threads.
 
-    python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER
-    python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER --models default --sets trec
-    python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER --rows 300   (a test run)
+    python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER python -m
+    benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER --models default
+    --sets trec python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER
+    --rows 300   (a test run)
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """
@@ -31,7 +34,13 @@ import numpy as np
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import Normalizer, normalize
 
-from benchmarks.common.benchmark import FOLDER, BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.benchmark import (
+    FOLDER,
+    BenchmarkParser,
+    environment,
+    read_result,
+    write_result,
+)
 from benchmarks.common.data import DataFolder, read_text
 from benchmarks.common.pages import table
 from benchmarks.language import sentence_tasks, sentence_teacher
@@ -66,12 +75,16 @@ THREADS = 2
 class Bench:
     """Options, texts, vectors and results of a run."""
 
-    def __init__(self, data: DataFolder, path: Path | None, folder: Path, options: argparse.Namespace) -> None:
+    def __init__(
+        self, data: DataFolder, path: Path | None, folder: Path, options: argparse.Namespace
+    ) -> None:
         self.data = data
         self.path = path
         self.options = options
         self.result = read_result(path)
-        limits = {"windows": options.windows} | ({} if data.rows is None else dict.fromkeys(LIMITED, data.rows))
+        limits = {"windows": options.windows} | (
+            {} if data.rows is None else dict.fromkeys(LIMITED, data.rows)
+        )
         self.vectors = sentence_teacher.TeacherVectors(folder, data, options.package, limits)
 
     @cached_property
@@ -96,16 +109,26 @@ LIMITED = ("sentences", "windows", "words", "questions")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, CONTENT)
-    parser.add_argument("--teacher-vectors", type=Path, help="folder of the teacher's vectors (default: not kept)")
-    parser.add_argument("--package", type=Path, help="folder to install the teacher in, if needed (default: not kept)")
+    parser.add_argument(
+        "--teacher-vectors", type=Path, help="folder of the teacher's vectors (default: not kept)"
+    )
+    parser.add_argument(
+        "--package",
+        type=Path,
+        help="folder to install the teacher in, if needed (default: not kept)",
+    )
     parser.add_choices("--models", MODELS)
     parser.add_choices("--sets", sentence_tasks.SETS)
-    parser.add_argument("--windows", type=int, default=53_248, help="number of windows (default: %(default)s)")
+    parser.add_argument(
+        "--windows", type=int, default=53_248, help="number of windows (default: %(default)s)"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="of speed (default: %(default)s)")
     parser.add_again()
     options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as spare:
-        folder = Path(spare) / "vectors" if options.teacher_vectors is None else options.teacher_vectors
+        folder = (
+            Path(spare) / "vectors" if options.teacher_vectors is None else options.teacher_vectors
+        )
         bench = Bench(data, path, folder, options)
         for name in options.models:
             if name == TEACHER:
@@ -131,7 +154,9 @@ def student(name: str) -> Any:
     distilled = DistilledSentenceEncoder(**STUDENTS[name], n_jobs=THREADS)
     if name != DEFAULT:
         return distilled
-    words = SGNNSentenceEncoder(max_epochs=0, sentence_splitter=whole, n_jobs=THREADS, random_state=0)
+    words = SGNNSentenceEncoder(
+        max_epochs=0, sentence_splitter=whole, n_jobs=THREADS, random_state=0
+    )
     weights = dict.fromkeys(("distilled", "words"), math.sqrt(0.5))
     union = FeatureUnion([("distilled", distilled), ("words", words)], transformer_weights=weights)
     return make_pipeline(union, Normalizer())
@@ -148,7 +173,10 @@ def fitted(bench: Bench, name: str) -> Any:
         texts, vectors = bench.vectors.training()
         bench.result["texts"] = len(texts)
         encoder = student(name).fit(texts, vectors)
-    seconds = {"seconds": time.perf_counter() - start, "processor seconds": time.process_time() - cpu}
+    seconds = {
+        "seconds": time.perf_counter() - start,
+        "processor seconds": time.process_time() - cpu,
+    }
     bench.record(name, seconds | {"settings": STUDENTS.get(name, {})})
     return encoder
 
@@ -161,7 +189,10 @@ def measure_encoder(bench: Bench, name: str, encoder: Any, folder: Path) -> None
         path = folder / f"{name} {precision}".replace(" ", "-")
         save_model(encoder, path, precision=precision)
         size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-        measured[precision] = {"bytes": size, **sentence_tasks.correlations(load_model(path), bench.pairs)}
+        measured[precision] = {
+            "bytes": size,
+            **sentence_tasks.correlations(load_model(path), bench.pairs),
+        }
     if name == OWN:
         texts, vectors = bench.vectors.held_out()
         cosines = np.einsum("ij,ij->i", encoder.transform(texts), normalize(vectors))
@@ -181,7 +212,9 @@ def measure_teacher(bench: Bench) -> None:
     """Record the similarity of the teacher's vectors."""
     if bench.is_known(TEACHER, "similarity"):
         return
-    bench.record(TEACHER, {"similarity": sentence_tasks.correlations(of_teacher(bench, "stsb"), bench.pairs)})
+    bench.record(
+        TEACHER, {"similarity": sentence_tasks.correlations(of_teacher(bench, "stsb"), bench.pairs)}
+    )
     about = {"package": sentence_teacher.PEER.distribution, "licenses": sentence_teacher.LICENSES}
     bench.record(TEACHER, about | {"parameters": 22_713_216, "columns": sentence_teacher.DIM})
 
@@ -218,17 +251,25 @@ def markdown(result: dict[str, Any]) -> str:
 
 def section(result: dict[str, Any]) -> str:
     """Return the table, the cosine on held-out sentences, and the plot."""
-    cosines = [run["held-out cosine"] for run in result["models"].values() if "held-out cosine" in run]
+    cosines = [
+        run["held-out cosine"] for run in result["models"].values() if "held-out cosine" in run
+    ]
     parts = [markdown(result)]
     parts += [
-        f"On held-out sentences, the mean cosine of vectors in the teacher's coordinates and its own is {cosine:.3f}."
+        "On held-out sentences, the mean cosine of vectors in the teacher's coordinates and its "
+        f"own is {cosine:.3f}."
         for cosine in cosines
     ]
-    return "\n\n".join([*parts, f"![Size of the folder against rank correlation](images/{PLOT.name})"])
+    return "\n\n".join(
+        [*parts, f"![Size of the folder against rank correlation](images/{PLOT.name})"]
+    )
 
 
 def _cells(run: dict[str, Any]) -> list[str]:
-    sizes = [f"{run[kind]['bytes'] / MEGABYTE:.0f}" if kind in run else "" for kind in ("float32", "int8")]
+    sizes = [
+        f"{run[kind]['bytes'] / MEGABYTE:.0f}" if kind in run else ""
+        for kind in ("float32", "int8")
+    ]
     scores = [f"{run[kind]['whole']:.1f}" if kind in run else "" for kind in ("similarity", "int8")]
     accuracies = [f"{run[one]['C chosen']:.1f}" if one in run else "" for one in SETS]
     rate = f"{run['sentences/s']:,.0f}" if "sentences/s" in run else ""
@@ -244,17 +285,30 @@ def draw(result: dict[str, Any], path: Path) -> None:
     axes = figure.subplots()
     for kind, marker in (("float32", "o"), ("int8", "s")):
         sizes = [run[kind]["bytes"] / MEGABYTE for run in models.values()]
-        axes.scatter(sizes, [run[kind]["whole"] for run in models.values()], marker=marker, label=kind)
+        axes.scatter(
+            sizes, [run[kind]["whole"] for run in models.values()], marker=marker, label=kind
+        )
     height = 0.0
     for name, run in sorted(models.items(), key=lambda model: float(model[1]["float32"]["whole"])):
         # At the right, where names cover no point, and each above the one before.
         place = run["float32"]["bytes"] / MEGABYTE, run["float32"]["whole"]
         height = max(place[1], height + 0.45)
         leader = {"arrowstyle": "-", "color": "0.6"}
-        axes.annotate(name, place, (1.02, height), textcoords=("axes fraction", "data"), va="center", arrowprops=leader)
+        axes.annotate(
+            name,
+            place,
+            (1.02, height),
+            textcoords=("axes fraction", "data"),
+            va="center",
+            arrowprops=leader,
+        )
     if "similarity" in result["models"].get("teacher", {}):
-        axes.axhline(result["models"]["teacher"]["similarity"]["whole"], linestyle=":", label="teacher")
-    axes.set(xscale="log", xlabel="size of the folder, MB", ylabel="STS benchmark, dev: Spearman x 100")
+        axes.axhline(
+            result["models"]["teacher"]["similarity"]["whole"], linestyle=":", label="teacher"
+        )
+    axes.set(
+        xscale="log", xlabel="size of the folder, MB", ylabel="STS benchmark, dev: Spearman x 100"
+    )
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(path, dpi=100)
 

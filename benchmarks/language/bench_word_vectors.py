@@ -1,14 +1,16 @@
 """Word vectors in equal time: HsigmoidLanguageModel and gensim's skip-gram (hierarchical softmax).
 
-The text is 3.9 million words of Wikipedia, in lowercase, punctuation marks among them. Both get the same tokens, drop
-words that occur less than five times, drop frequent words at random (sample=1e-3) and train on one thread.
-Ours trains for two epochs on windows of the five words before a word, and of five words on each side. Then gensim gets
-the number of epochs of which the last one ends after ours: its processor time is at least ours, vectors of contexts
-included. Processor time is compared, which depends little on what else runs on the machine.
+The text is 3.9 million words of Wikipedia, in lowercase, punctuation marks among them. Both get the
+same tokens, drop words that occur less than five times, drop frequent words at random (sample=1e-3)
+and train on one thread. Ours trains for two epochs on windows of the five words before a word, and
+of five words on each side. Then gensim gets the number of epochs of which the last one ends after
+ours: its processor time is at least ours, vectors of contexts included. Processor time is compared,
+which depends little on what else runs on the machine.
 
-Measured are analogies (first is to second as third is to which word?) on the half of the word pairs that was not used
-to choose settings, nearest neighbors in groups of words of a kind, and the similarity of sentences (development set
-of the STS benchmark) by mean vectors. The lists are in common/word_lists.py.
+Measured are analogies (first is to second as third is to which word?) on the half of the word pairs
+that was not used to choose settings, nearest neighbors in groups of words of a kind, and the
+similarity of sentences (development set of the STS benchmark) by mean vectors. The lists are in
+common/word_lists.py.
 
     python -m benchmarks run bench_word_vectors --data DIR
     python -m benchmarks run bench_word_vectors --data DIR --seeds 3
@@ -52,17 +54,35 @@ NEIGHBORS = {
 }
 PACKAGES = ("sklearn-hashnlp", "numpy", "scipy", "skorch", "torch")
 PEER = "gensim, skip-gram"
-SHOWN = ("france", "river", "guitar", "football", "wrote", "larger", "church", "1950", "professor", "quickly")
+SHOWN = (
+    "france",
+    "river",
+    "guitar",
+    "football",
+    "wrote",
+    "larger",
+    "church",
+    "1950",
+    "professor",
+    "quickly",
+)
 N_SHOWN = 6
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, "wikipedia/paragraphs.txt and stsb/dev.csv")
-    parser.add_argument("--seeds", type=int, default=1, help="trainings of each model (default: %(default)s)")
     parser.add_argument(
-        "--epochs", type=int, default=models.OURS["max_epochs"], help="epochs of ours (default: %(default)s)"
+        "--seeds", type=int, default=1, help="trainings of each model (default: %(default)s)"
     )
-    parser.add_argument("--gensim", type=Path, help="folder to install gensim into, or that holds it")
+    parser.add_argument(
+        "--epochs",
+        type=int,
+        default=models.OURS["max_epochs"],
+        help="epochs of ours (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--gensim", type=Path, help="folder to install gensim into, or that holds it"
+    )
     options, data, path = parser.read(arguments)
     text = models.tokenize(read_text(data, "wikipedia", "paragraphs.txt"))
     pairs = read_pairs(data)
@@ -84,7 +104,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{figures(result)}\n\n{neighbors(result)}")
 
 
-def measure(folder: Path, text: models.Text, pairs: Pairs, seed: int, epochs: int) -> dict[str, dict[str, Any]]:
+def measure(
+    folder: Path, text: models.Text, pairs: Pairs, seed: int, epochs: int
+) -> dict[str, dict[str, Any]]:
     """Train ours, then gensim for at least as much processor time as the longer of ours."""
     runs: dict[str, dict[str, Any]] = {}
     longest = 0.0
@@ -93,12 +115,16 @@ def measure(folder: Path, text: models.Text, pairs: Pairs, seed: int, epochs: in
         longest = max(longest, trained.cpu_seconds)
         for name, run in evaluate(trained, pairs).items():
             runs[f"ours, {side}, {name}"] = run | {"epochs": epochs}
-    trained, n_epochs = at_least_as_long(lambda n_epochs: models.skip_gram(folder, text, n_epochs, seed), longest)
+    trained, n_epochs = at_least_as_long(
+        lambda n_epochs: models.skip_gram(folder, text, n_epochs, seed), longest
+    )
     runs[PEER] = evaluate(trained, pairs)["vectors"] | {"epochs": n_epochs}
     return runs
 
 
-def at_least_as_long(train: Callable[[int], models.Trained], seconds: float) -> tuple[models.Trained, int]:
+def at_least_as_long(
+    train: Callable[[int], models.Trained], seconds: float
+) -> tuple[models.Trained, int]:
     """Train the fewest epochs that take a processor time; return the model and their number."""
     trained = train(1)
     one_epoch, n_epochs = trained.cpu_seconds, 1
@@ -118,19 +144,26 @@ def evaluate(trained: models.Trained, pairs: Pairs) -> dict[str, dict[str, Any]]
             "sentences": tasks.sentence_similarity(trained.words, vectors, pairs),
             "relations": relations,
             "nearest": {
-                word: tasks.nearest(trained.words, vectors, word, N_SHOWN) for word in SHOWN if word in trained.words
+                word: tasks.nearest(trained.words, vectors, word, N_SHOWN)
+                for word in SHOWN
+                if word in trained.words
             },
             "columns": int(vectors.shape[1]),
             "processor seconds": trained.cpu_seconds,
             "seconds": trained.seconds,
         }
-        print(f"[{time.strftime('%H:%M:%S')}] {name}: {runs[name]['analogies']:.1f} % of analogies", flush=True)
+        print(
+            f"[{time.strftime('%H:%M:%S')}] {name}: {runs[name]['analogies']:.1f} % of analogies",
+            flush=True,
+        )
     return runs
 
 
 def summary(runs: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the means over seeds, and the runs."""
-    return {figure: statistics.mean(run[figure] for run in runs.values()) for figure in DIGITS} | {"runs": runs}
+    return {figure: statistics.mean(run[figure] for run in runs.values()) for figure in DIGITS} | {
+        "runs": runs
+    }
 
 
 def describe(data: DataFolder, text: models.Text) -> dict[str, Any]:
@@ -149,7 +182,11 @@ def figures(result: dict[str, Any]) -> str:
     return table(
         ("", "columns", *DIGITS),
         (
-            (name, str(_first(model)["columns"]), *(number(model["runs"], *column) for column in DIGITS.items()))
+            (
+                name,
+                str(_first(model)["columns"]),
+                *(number(model["runs"], *column) for column in DIGITS.items()),
+            )
             for name, model in result["models"].items()
         ),
     )

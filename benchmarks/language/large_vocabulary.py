@@ -47,7 +47,10 @@ def large(n_classes: int, rounds: int, progress: Progress) -> dict[str, Any]:
     tree = HierarchicalSoftmax(huffman_tree(counts), FEATURES, sparse=True)
     linear = nn.Linear(FEATURES, n_classes)
     layers: dict[str, tuple[Callable[[Tensor, Tensor], Tensor], torch.optim.Optimizer]] = {
-        TREE: (lambda rows, classes: tree(rows, classes)[1], RowwiseAdagrad(tree.parameters(), lr=0.1)),
+        TREE: (
+            lambda rows, classes: tree(rows, classes)[1],
+            RowwiseAdagrad(tree.parameters(), lr=0.1),
+        ),
         LINEAR: (
             lambda rows, classes: functional.cross_entropy(linear(rows), classes),
             torch.optim.SGD(linear.parameters(), lr=0.1),
@@ -66,13 +69,18 @@ def large(n_classes: int, rounds: int, progress: Progress) -> dict[str, Any]:
     return {
         "classes": n_classes,
         "steps per round": STEPS,
-        "seconds of a step": {method: summarize_seconds(measured) for method, measured in seconds.items()},
+        "seconds of a step": {
+            method: summarize_seconds(measured) for method, measured in seconds.items()
+        },
         "times as long": median_ratio(seconds[LINEAR], seconds[TREE]),
     }
 
 
 def step_seconds(
-    loss_of: Callable[[Tensor, Tensor], Tensor], optimizer: torch.optim.Optimizer, inputs: Tensor, classes: Tensor
+    loss_of: Callable[[Tensor, Tensor], Tensor],
+    optimizer: torch.optim.Optimizer,
+    inputs: Tensor,
+    classes: Tensor,
 ) -> float:
     """Return the mean seconds per training step."""
     start = time.perf_counter()

@@ -1,8 +1,9 @@
 """Changes of the sentence encoder's defaults, judged on the task that did not choose them.
 
-Three tasks: similarity, the development set of the STS benchmark; search in ag_news, imdb and swda; and classification
-of trec and sst2 by five-fold cross-validation on training rows, sampled from large sets. For similarity and
-classification the encoder is fitted on Wikipedia, for search on the texts that are searched. No test rows are read.
+Three tasks: similarity, the development set of the STS benchmark; search in ag_news, imdb and swda;
+and classification of trec and sst2 by five-fold cross-validation on training rows, sampled from
+large sets. For similarity and classification the encoder is fitted on Wikipedia, for search on the
+texts that are searched. No test rows are read.
 """
 
 from __future__ import annotations
@@ -25,8 +26,14 @@ from benchmarks.language.sentence_models import make_encoder
 from sklearn_hashnlp.nn import _sentence_network
 from sklearn_hashnlp.sentences import SGNNSentenceEncoder, _sentence_reader, _word_pretraining
 
-TASKS = {"similarity": ("stsb",), "search": ("ag_news", "imdb", "swda"), "classification": ("trec", "sst2")}
-FITTED_ON = {"wikipedia": (*TASKS["similarity"], *TASKS["classification"])} | {one: (one,) for one in TASKS["search"]}
+TASKS = {
+    "similarity": ("stsb",),
+    "search": ("ag_news", "imdb", "swda"),
+    "classification": ("trec", "sst2"),
+}
+FITTED_ON = {"wikipedia": (*TASKS["similarity"], *TASKS["classification"])} | {
+    one: (one,) for one in TASKS["search"]
+}
 MAX_ROWS = 3_000  # of a set to classify
 C = 10.0
 
@@ -49,7 +56,9 @@ CHANGES: dict[str, Change] = {
     DEFAULTS: Change(),
     "equal parts at 30 words": Change({}, _sentence_network, {"_EQUAL_PARTS_WORDS": 30}),
     "equal parts at 80 words": Change({}, _sentence_network, {"_EQUAL_PARTS_WORDS": 80}),
-    "half of the component removed at 20 words": Change({}, _sentence_network, {"_HALF_REMOVED_WORDS": 20}),
+    "half of the component removed at 20 words": Change(
+        {}, _sentence_network, {"_HALF_REMOVED_WORDS": 20}
+    ),
     **{
         f"idf to the power {power:g}": Change({}, _sentence_reader, {"_IDF_POWER": power})
         for power in (0.75, 1.0, 1.25, 2.0)
@@ -72,7 +81,8 @@ def measure(
             if module is not None:
                 stack.enter_context(patch.multiple(module, **constants))
             stack.enter_context(warnings.catch_warnings())
-            warnings.simplefilter("ignore", UserWarning)  # of texts of one sentence, and of long ones
+            # of texts of one sentence, and of long ones
+            warnings.simplefilter("ignore", UserWarning)
             if encoder is None or CHANGES[change].refits:
                 encoder = make_encoder({**settings, "random_state": seed}).fit(texts)
             yield change, {task: figure(encoder, task, data, seed) for task in FITTED_ON[name]}
@@ -84,7 +94,9 @@ def figure(encoder: SGNNSentenceEncoder, task: str, data: DataFolder, seed: int)
         return sentence_tasks.correlation(encoder, sentence_tasks.read_pairs(data))
     if task in TASKS["search"]:
         texts, queries, labels = sentence_search.labelled(task, data, seed)
-        return sentence_search.share_of_label(encoder.transform(queries) @ encoder.transform(texts).T, labels)
+        return sentence_search.share_of_label(
+            encoder.transform(queries) @ encoder.transform(texts).T, labels
+        )
     rows = data.train(task).sample(MAX_ROWS)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     scores = cross_val_score(
@@ -105,7 +117,10 @@ def gains(result: dict[str, Any]) -> dict[str, dict[str, float]]:
         return float(np.mean([after - before for after, before in pairs]))
 
     return {
-        change: {task: float(np.mean([gain(change, one) for one in sets])) for task, sets in TASKS.items()}
+        change: {
+            task: float(np.mean([gain(change, one) for one in sets]))
+            for task, sets in TASKS.items()
+        }
         for change in models
     }
 
@@ -128,11 +143,20 @@ def tables(result: dict[str, Any]) -> str:
     measured, sets = gains(result), [one for names in TASKS.values() for one in names]
     chosen = table(
         ("task", "chosen by the other two", "gain on these", "gain on the task"),
-        ((task, change, f"{by:+.2f}", f"{gain:+.2f}") for task, (change, by, gain) in left_out(measured).items()),
+        (
+            (task, change, f"{by:+.2f}", f"{gain:+.2f}")
+            for task, (change, by, gain) in left_out(measured).items()
+        ),
     )
     rows = []
     for change in [change for change in CHANGES if change in result["models"]]:
         runs = result["models"][change]
         figures = [float(np.mean([run[one] for run in runs.values()])) for one in sets]
-        rows.append((change, *(f"{value:.1f}" for value in figures), *(f"{measured[change][t]:+.2f}" for t in TASKS)))
+        rows.append(
+            (
+                change,
+                *(f"{value:.1f}" for value in figures),
+                *(f"{measured[change][t]:+.2f}" for t in TASKS),
+            )
+        )
     return chosen + "\n\n" + table(("", *sets, *(f"{task}, gain" for task in TASKS)), rows)

@@ -1,7 +1,8 @@
 """The models of the sentence benchmark: encoders, their ablations, and TF-IDF baselines.
 
-Document frequencies of the baselines are counted in the training paragraphs. The SVD is fitted on a random sample of
-their sentences; hashed n-grams are folded into the same number of columns after weighting.
+Document frequencies of the baselines are counted in the training paragraphs. The SVD is fitted on a
+random sample of their sentences; hashed n-grams are folded into the same number of columns after
+weighting.
 """
 
 from __future__ import annotations
@@ -104,7 +105,9 @@ def tfidf(n_grams: str, paragraphs: list[str]) -> Pipeline:
 
 def reduced(n_grams: str, paragraphs: list[str]) -> Pipeline:
     """Build TF-IDF vectors reduced by a truncated SVD of sentences."""
-    vectorizer = TfidfVectorizer(**N_GRAMS[n_grams], min_df=min(SVD_MIN_DF, len(paragraphs) // 10), dtype=np.float32)
+    vectorizer = TfidfVectorizer(
+        **N_GRAMS[n_grams], min_df=min(SVD_MIN_DF, len(paragraphs) // 10), dtype=np.float32
+    )
     vectorizer.fit(paragraphs)
     sentences = [sentence for paragraph in paragraphs for sentence in split_sentences(paragraph)]
     sample = np.random.default_rng(0).permutation(len(sentences))[:SVD_SENTENCES]
@@ -139,7 +142,15 @@ BASELINES: dict[str, Callable[[list[str]], Pipeline]] = {
 }
 
 
-NOT_LEARNED = ("callbacks", "checkpoint_dir", "checkpoint_every", "resume", "scoring", "sentence_splitter", "verbose")
+NOT_LEARNED = (
+    "callbacks",
+    "checkpoint_dir",
+    "checkpoint_every",
+    "resume",
+    "scoring",
+    "sentence_splitter",
+    "verbose",
+)
 
 
 def make_encoder(settings: dict[str, Any]) -> SGNNSentenceEncoder:
@@ -148,13 +159,22 @@ def make_encoder(settings: dict[str, Any]) -> SGNNSentenceEncoder:
 
 
 def train_encoder(
-    paragraphs: Sequence[str], settings: dict[str, Any], *, seed: int, folder: Path, monitored: Pairs | None
+    paragraphs: Sequence[str],
+    settings: dict[str, Any],
+    *,
+    seed: int,
+    folder: Path,
+    monitored: Pairs | None,
 ) -> tuple[SGNNSentenceEncoder, dict[str, Any]]:
     """Train an encoder, or resume from its checkpoint; a resumed training reports no seconds."""
     is_new = not folder.exists()
     # Without training on sentences there is nothing to resume.
-    checkpoints = {} if settings.get("max_epochs") == 0 else {"checkpoint_dir": folder, "resume": True}
-    scoring = None if monitored is None else lambda model: sentence_tasks.correlation(model, monitored)
+    checkpoints = (
+        {} if settings.get("max_epochs") == 0 else {"checkpoint_dir": folder, "resume": True}
+    )
+    scoring = (
+        None if monitored is None else lambda model: sentence_tasks.correlation(model, monitored)
+    )
     start = time.perf_counter()
     options = settings | checkpoints | {"scoring": scoring, "random_state": seed, "verbose": 2}
     encoder = make_encoder(options).fit(paragraphs)
@@ -170,4 +190,8 @@ def train_encoder(
 def learning_parameters(encoder: SGNNSentenceEncoder) -> dict[str, Any]:
     """Return the parameters that affect the learned weights, with the fields of bundles."""
     parameters = encoder.get_params()
-    return {name: parameters[name] for name in parameters if name not in (*NOT_LEARNED, "network", "objectives")}
+    return {
+        name: parameters[name]
+        for name in parameters
+        if name not in (*NOT_LEARNED, "network", "objectives")
+    }

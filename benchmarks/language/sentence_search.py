@@ -29,46 +29,65 @@ N_NEIGHBORS = 5
 MIN_SENTENCES = 3  # of a paragraph of which one is the query
 
 
-def evaluate(name: str, data: DataFolder, seed: int, models: list[str]) -> Iterator[tuple[str, float]]:
+def evaluate(
+    name: str, data: DataFolder, seed: int, models: list[str]
+) -> Iterator[tuple[str, float]]:
     """Fit each model and yield the percentage of same-label neighbors or mean reciprocal rank."""
     texts, queries, targets = (paragraphs if name == "wikipedia" else labelled)(name, data, seed)
     score = reciprocal_rank if name == "wikipedia" else share_of_label
     if BASELINE in models:
         tfidf = TfidfVectorizer(sublinear_tf=True).fit(texts)
-        yield BASELINE, score((tfidf.transform(queries) @ tfidf.transform(texts).T).toarray(), targets)
+        yield (
+            BASELINE,
+            score((tfidf.transform(queries) @ tfidf.transform(texts).T).toarray(), targets),
+        )
     encoder = None
     for model, settings in MODELS.items():
         if model not in models:
             continue
         if encoder is None or "n_components_removed" in settings:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of texts of one sentence, as utterances are
+                # of texts of one sentence, as utterances are
+                warnings.simplefilter("ignore", UserWarning)
                 encoder = make_encoder(settings | {"random_state": seed}).fit(texts)
         encoder.set_params(**{"context_weight": "auto"} | settings)
         yield model, score(encoder.transform(queries) @ encoder.transform(texts).T, targets)
 
 
-def labelled(name: str, data: DataFolder, seed: int) -> tuple[list[str], list[str], tuple[Any, Any]]:
+def labelled(
+    name: str, data: DataFolder, seed: int
+) -> tuple[list[str], list[str], tuple[Any, Any]]:
     """Return texts to search, queries, and the labels of both; all are training rows."""
     rows = data.train(name)
     order = np.random.default_rng(seed).permutation(len(rows.texts))
     n_texts = min(N_TEXTS, len(order) * 4 // 5)
     parts = order[:n_texts], order[n_texts : n_texts + N_QUERIES]
-    (texts, queries), labels = ([rows.texts[i] for i in part] for part in parts), np.array(rows.labels)
+    (texts, queries), labels = (
+        ([rows.texts[i] for i in part] for part in parts),
+        np.array(rows.labels),
+    )
     return texts, queries, (labels[parts[0]], labels[parts[1]])
 
 
-def paragraphs(name: str, data: DataFolder, seed: int) -> tuple[list[str], list[str], NDArray[np.int64]]:
+def paragraphs(
+    name: str, data: DataFolder, seed: int
+) -> tuple[list[str], list[str], NDArray[np.int64]]:
     """Return paragraphs without one of their sentences, and such sentences as queries."""
     split = [split_sentences(text) for text in read_text(data, name, "paragraphs.txt")]
     split = [sentences for sentences in split if len(sentences) >= MIN_SENTENCES]
     generator = np.random.default_rng(seed)
     split = [split[i] for i in generator.permutation(len(split))[:N_TEXTS]]
     queries = [sentences.pop(int(generator.integers(len(sentences)))) for sentences in split]
-    return [" ".join(rest) for rest in split], queries[:N_QUERIES], np.arange(min(N_QUERIES, len(queries)))
+    return (
+        [" ".join(rest) for rest in split],
+        queries[:N_QUERIES],
+        np.arange(min(N_QUERIES, len(queries))),
+    )
 
 
-def share_of_label(similarities: NDArray[Any], labels: tuple[NDArray[np.str_], NDArray[np.str_]]) -> float:
+def share_of_label(
+    similarities: NDArray[Any], labels: tuple[NDArray[np.str_], NDArray[np.str_]]
+) -> float:
     """Return how many of the nearest neighbors have the label of the query, in percent."""
     nearest = np.argsort(-similarities, axis=1, kind="stable")[:, :N_NEIGHBORS]
     return 100 * float((labels[0][nearest] == labels[1][:, np.newaxis]).mean())

@@ -11,8 +11,8 @@ from benchmarks.language.sentence_models import ABLATIONS, BASELINES, EARLIER_AB
 
 ORDER = (*BASELINES, *ENCODERS, *ABLATIONS, *EARLIER_ABLATIONS)
 _NOT_REPEATED = (
-    "\\* Measured with an earlier encoder: `pooling_dim` and `positions` are now parameters of `nn.SGNNTransformer` "
-    "alone, so the benchmark cannot repeat the row."
+    "\\* Measured with an earlier encoder: `pooling_dim` and `positions` are now parameters of "
+    "`nn.SGNNTransformer` alone, so the benchmark cannot repeat the row."
 )
 HALVES = ("first half", "second half", "whole")
 SETS = ("trec", "sst2", "imdb")
@@ -28,7 +28,11 @@ def similarity(result: dict[str, Any]) -> str:
     return table(
         ("", "columns", *HALVES),
         (
-            (name, f"{next(iter(runs.values()))['columns']:,}", *(number(runs, half, 2) for half in HALVES))
+            (
+                name,
+                f"{next(iter(runs.values()))['columns']:,}",
+                *(number(runs, half, 2) for half in HALVES),
+            )
             for name, runs in in_order(result["similarity"]["models"])
         ),
     )
@@ -38,7 +42,10 @@ def classification(result: dict[str, Any]) -> str:
     return table(
         ("", *(f"{one}, {C}" for one in SETS for C in ("C = 1000", "C chosen"))),
         (
-            (name, *(cell(runs, lambda run, one=one, C=C: run[one][C], 1) for one in SETS for C in CS))
+            (
+                name,
+                *(cell(runs, lambda run, one=one, C=C: run[one][C], 1) for one in SETS for C in CS),
+            )
             for name, runs in in_order(result["classification"]["models"])
         ),
     )
@@ -60,7 +67,15 @@ def retrieval(result: dict[str, Any]) -> str:
 
 def training(result: dict[str, Any]) -> str:
     return table(
-        ("", "minutes", "waiting, %", "parameters", "untrained", "after word pretraining", "at the end"),
+        (
+            "",
+            "minutes",
+            "waiting, %",
+            "parameters",
+            "untrained",
+            "after word pretraining",
+            "at the end",
+        ),
         (
             (
                 name,

@@ -60,7 +60,10 @@ def correlations(model: Any, pairs: Pairs) -> dict[str, float]:
     """Return the rank correlations of both halves and of the whole."""
     measured, half = cosines(model, pairs), len(pairs.scores) // 2
     parts = {"first half": slice(0, half), "second half": slice(half, None), "whole": slice(None)}
-    return {name: 100 * float(spearmanr(measured[part], pairs.scores[part]).statistic) for name, part in parts.items()}
+    return {
+        name: 100 * float(spearmanr(measured[part], pairs.scores[part]).statistic)
+        for name, part in parts.items()
+    }
 
 
 def cosines(model: Any, pairs: Pairs) -> NDArray[np.floating]:
@@ -72,7 +75,9 @@ def cosines(model: Any, pairs: Pairs) -> NDArray[np.floating]:
 def classify(model: Any, name: str, data: DataFolder) -> dict[str, float]:
     """Return test accuracies of a logistic regression with the report's C and a chosen one."""
     train, test = data.train(name), data.test(name)
-    rows, others = (text_vectors(model, part.texts, averaged=name == "imdb") for part in (train, test))
+    rows, others = (
+        text_vectors(model, part.texts, averaged=name == "imdb") for part in (train, test)
+    )
     if sp.issparse(rows):
         # Columns that are empty in the training rows have a weight of 0.
         seen = np.flatnonzero(np.bincount(rows.indices, minlength=rows.shape[1]))
@@ -80,12 +85,19 @@ def classify(model: Any, name: str, data: DataFolder) -> dict[str, float]:
     labels = np.array(train.labels)
     selected = np.arange(len(labels))
     if len(labels) > MAX_CHOICE_ROWS:
-        _, part = split(Rows([str(i) for i in selected], train.labels), MAX_CHOICE_ROWS / len(labels))
+        _, part = split(
+            Rows([str(i) for i in selected], train.labels), MAX_CHOICE_ROWS / len(labels)
+        )
         selected = np.array([int(i) for i in part.texts])
     best = choose(rows[selected], labels[selected])
-    measured = {"C of the report": accuracy(C_OF_THE_REPORT, rows, labels, others, test.labels), "C": best}
+    measured = {
+        "C of the report": accuracy(C_OF_THE_REPORT, rows, labels, others, test.labels),
+        "C": best,
+    }
     same = best == C_OF_THE_REPORT
-    measured["C chosen"] = measured["C of the report"] if same else accuracy(best, rows, labels, others, test.labels)
+    measured["C chosen"] = (
+        measured["C of the report"] if same else accuracy(best, rows, labels, others, test.labels)
+    )
     return measured
 
 
@@ -95,7 +107,9 @@ def choose(rows: Any, labels: NDArray[np.str_]) -> float:
     for C in CHOICES:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            means[C] = cross_val_score(LogisticRegression(C=C, max_iter=ITERATIONS), rows, labels, cv=folds).mean()
+            means[C] = cross_val_score(
+                LogisticRegression(C=C, max_iter=ITERATIONS), rows, labels, cv=folds
+            ).mean()
     return max(means, key=lambda C: means[C])
 
 
@@ -113,14 +127,22 @@ def text_vectors(model: Any, texts: list[str], *, averaged: bool) -> Any:
     for start in range(0, len(texts), AT_ONCE):
         some = texts[start : start + AT_ONCE]
         parts.append(mean_vectors(model, some) if averaged else model.transform(some))
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts).astype(np.float64)
+    return (
+        sp.vstack(parts, format="csr")
+        if sp.issparse(parts[0])
+        else np.concatenate(parts).astype(np.float64)
+    )
 
 
 def mean_vectors(model: Any, texts: list[str]) -> Any:
     sentences = [split_sentences(text.replace("<br />", "\n")) or [""] for text in texts]
     counts = np.array([len(some) for some in sentences])
     means = sp.csr_matrix(
-        (np.repeat(1 / counts, counts), np.arange(counts.sum()), np.concatenate([[0], np.cumsum(counts)])),
+        (
+            np.repeat(1 / counts, counts),
+            np.arange(counts.sum()),
+            np.concatenate([[0], np.cumsum(counts)]),
+        ),
     )
     return means @ model.transform([sentence for some in sentences for sentence in some])
 

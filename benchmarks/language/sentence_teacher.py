@@ -62,7 +62,9 @@ _words_and_punctuation = re.compile(r"\w+|[^\w\s]").findall
 class TeacherVectors:
     """Texts, each kind in a random order, and a teacher's vectors for them, cached in a folder."""
 
-    def __init__(self, folder: Path, data: DataFolder, package: Path | None, limits: dict[str, int]) -> None:
+    def __init__(
+        self, folder: Path, data: DataFolder, package: Path | None, limits: dict[str, int]
+    ) -> None:
         self.folder = folder
         self.data = data
         self.package = package
@@ -80,7 +82,9 @@ class TeacherVectors:
         if any(not self._chunk(kind, start).exists() for start in starts):
             self._encode(kind, texts)
         parts = [np.load(self._chunk(kind, start)) for start in starts]
-        vectors: NDArray[np.float32] = np.concatenate(parts) if parts else np.empty((0, DIM), dtype=np.float32)
+        vectors: NDArray[np.float32] = (
+            np.concatenate(parts) if parts else np.empty((0, DIM), dtype=np.float32)
+        )
         return texts, vectors[: len(texts)]
 
     def training(self, kinds: tuple[str, ...] = LEARNED) -> tuple[list[str], NDArray[np.float32]]:
@@ -111,10 +115,17 @@ class TeacherVectors:
                     unfinished = path.with_suffix(".unfinished.npy")
                     np.save(unfinished, encode(texts[start : start + CHUNK]))
                     unfinished.replace(path)
-                    print(f"vectors of the teacher: {kind}, {start + CHUNK:,} of {len(texts):,}", flush=True)
+                    print(
+                        f"vectors of the teacher: {kind}, {start + CHUNK:,} of {len(texts):,}",
+                        flush=True,
+                    )
 
     def _make(self, kind: str) -> list[str]:
-        return MAKERS[kind](self) if kind in MAKERS else [*self.data.train(kind).texts, *self.data.test(kind).texts]
+        return (
+            MAKERS[kind](self)
+            if kind in MAKERS
+            else [*self.data.train(kind).texts, *self.data.test(kind).texts]
+        )
 
     def _learned_sentences(self) -> list[str]:
         sentences = self._make("sentences")
@@ -126,10 +137,16 @@ def _n_learned(n_sentences: int) -> int:
 
 
 @contextmanager
-def teacher(package: Path | None) -> Iterator[tuple[Callable[[list[str]], NDArray[np.float32]], dict[str, Any]]]:
+def teacher(
+    package: Path | None,
+) -> Iterator[tuple[Callable[[list[str]], NDArray[np.float32]], dict[str, Any]]]:
     """Return a function from texts to unit vectors, and the teacher's name and licenses."""
     with peer_folder(PEER, package) as folder:
-        about = {"package": PEER.distribution, "version": peer_version(PEER, folder), "licenses": LICENSES}
+        about = {
+            "package": PEER.distribution,
+            "version": peer_version(PEER, folder),
+            "licenses": LICENSES,
+        }
         transformers = import_peer(Peer("transformers", "transformers"), folder)
         path = str(folder / PEER.module / "model")
         tokenizer = transformers.AutoTokenizer.from_pretrained(path)
@@ -142,10 +159,16 @@ def teacher(package: Path | None) -> Iterator[tuple[Callable[[list[str]], NDArra
             for start in range(0, len(texts), BATCH):
                 ids = order[start : start + BATCH]
                 batch = tokenizer(
-                    [texts[i] for i in ids], padding=True, truncation=True, max_length=MAX_TOKENS, return_tensors="pt"
+                    [texts[i] for i in ids],
+                    padding=True,
+                    truncation=True,
+                    max_length=MAX_TOKENS,
+                    return_tensors="pt",
                 )
                 mask = batch["attention_mask"][..., None].float()
-                sums = (model(**batch).last_hidden_state * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+                sums = (model(**batch).last_hidden_state * mask).sum(1) / mask.sum(1).clamp(
+                    min=1e-9
+                )
                 vectors[ids] = torch.nn.functional.normalize(sums, dim=1).numpy()
             return vectors
 
@@ -192,7 +215,11 @@ def words(vectors: TeacherVectors) -> list[str]:
     counts: Counter[str] = Counter()
     for sentence in vectors._learned_sentences():
         counts.update(set(_words_and_punctuation(sentence.lower())))
-    return [word for word, n in counts.most_common() if n >= MIN_WORD_TEXTS and re.search(r"[^\W\d_]", word)]
+    return [
+        word
+        for word, n in counts.most_common()
+        if n >= MIN_WORD_TEXTS and re.search(r"[^\W\d_]", word)
+    ]
 
 
 def questions(vectors: TeacherVectors) -> list[str]:

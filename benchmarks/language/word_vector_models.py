@@ -16,7 +16,14 @@ from benchmarks.common.peer_packages import Peer, import_peer
 from sklearn_hashnlp.language import HsigmoidLanguageModel, Regularization
 
 GENSIM = Peer("gensim", "gensim", ("smart_open", "wrapt"))
-SKIP_GRAM: dict[str, Any] = {"sg": 1, "hs": 1, "negative": 0, "vector_size": 100, "window": 5, "workers": 1}
+SKIP_GRAM: dict[str, Any] = {
+    "sg": 1,
+    "hs": 1,
+    "negative": 0,
+    "vector_size": 100,
+    "window": 5,
+    "workers": 1,
+}
 MIN_COUNT = 5
 SAMPLE = 1e-3  # gensim's default, in ours too: words more frequent than that are dropped at random
 OURS: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 64, "learning_rate": 0.5} | {
@@ -24,7 +31,8 @@ OURS: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 64, "learning_rate":
     "batch_size": 512,
     "max_epochs": 2,
 }
-SIDES = {"words before": {"order": 6}, "words on both sides": {"order": 11}}  # five words before, five on each side
+# five words before, five on each side
+SIDES = {"words before": {"order": 6}, "words on both sides": {"order": 11}}
 
 Vectors = dict[str, NDArray[np.float32]]
 
@@ -48,7 +56,9 @@ class Trained(NamedTuple):
 def tokenize(lines: list[str]) -> Text:
     paragraphs = [TOKENS.findall(line.lower()) for line in lines]
     counts = Counter(word for paragraph in paragraphs for word in paragraph)
-    return Text(paragraphs, {word: count for word, count in counts.most_common() if count >= MIN_COUNT})
+    return Text(
+        paragraphs, {word: count for word, count in counts.most_common() if count >= MIN_COUNT}
+    )
 
 
 def skip_gram(folder: Path, text: Text, epochs: int, seed: int) -> Trained:
@@ -56,7 +66,14 @@ def skip_gram(folder: Path, text: Text, epochs: int, seed: int) -> Trained:
     word2vec = import_peer(GENSIM._replace(module="gensim.models"), folder).Word2Vec
 
     def train() -> tuple[list[str], Vectors]:
-        model = word2vec(text.paragraphs, **SKIP_GRAM, min_count=MIN_COUNT, sample=SAMPLE, epochs=epochs, seed=seed)
+        model = word2vec(
+            text.paragraphs,
+            **SKIP_GRAM,
+            min_count=MIN_COUNT,
+            sample=SAMPLE,
+            epochs=epochs,
+            seed=seed,
+        )
         return list(model.wv.index_to_key), {"vectors": model.wv.vectors}
 
     return _timed(train)
@@ -67,12 +84,20 @@ def ours(text: Text, side: str, seed: int, epochs: int) -> Trained:
 
     def train() -> tuple[list[str], Vectors]:
         words = list(text.counts)
-        vocabulary = {word: word_id for word_id, word in enumerate([*words, "</s>", "<unk>", "<s>"])}
+        vocabulary = {
+            word: word_id for word_id, word in enumerate([*words, "</s>", "<unk>", "<s>"])
+        }
         encoded = subsample(text, vocabulary, seed)
         settings = OURS | SIDES[side] | {"max_epochs": epochs}
-        model = HsigmoidLanguageModel(vocabulary=vocabulary, regularization=Regularization(), random_state=seed)
+        model = HsigmoidLanguageModel(
+            vocabulary=vocabulary, regularization=Regularization(), random_state=seed
+        )
         model.set_params(**settings)
-        n_words = int(settings["order"]) // 2 if side == "words on both sides" else int(settings["order"]) - 1
+        n_words = (
+            int(settings["order"]) // 2
+            if side == "words on both sides"
+            else int(settings["order"]) - 1
+        )
         make = both_sides if side == "words on both sides" else before
 
         def reader() -> Iterator[NDArray[np.int64]]:
@@ -96,7 +121,9 @@ def subsample(text: Text, vocabulary: dict[str, int], seed: int) -> list[NDArray
     generator = np.random.default_rng(seed)
     encoded = []
     for paragraph in text.paragraphs:
-        ids = np.array([vocabulary[word] for word in paragraph if word in text.counts], dtype=np.int64)
+        ids = np.array(
+            [vocabulary[word] for word in paragraph if word in text.counts], dtype=np.int64
+        )
         encoded.append(np.append(ids[generator.random(len(ids)) < share[ids]], vocabulary["</s>"]))
     return encoded
 
@@ -112,9 +139,13 @@ def before(paragraphs: list[NDArray[np.int64]], start: int, n_words: int) -> NDA
     return _windows(paragraphs, start, n_words, 0)
 
 
-def _windows(paragraphs: list[NDArray[np.int64]], start: int, n_before: int, n_after: int) -> NDArray[np.int64]:
+def _windows(
+    paragraphs: list[NDArray[np.int64]], start: int, n_before: int, n_after: int
+) -> NDArray[np.int64]:
     padding = np.full(max(n_before, n_after), start)
-    ids = np.concatenate([part for paragraph in paragraphs for part in (padding, paragraph)] + [padding])
+    ids = np.concatenate(
+        [part for paragraph in paragraphs for part in (padding, paragraph)] + [padding]
+    )
     windows = np.lib.stride_tricks.sliding_window_view(ids, n_before + 1 + n_after)
     return windows[windows[:, n_before] != start]
 

@@ -14,7 +14,8 @@ from benchmarks.common.fasttext_baseline import TOKENS
 from benchmarks.language.sentence_tasks import Pairs
 from benchmarks.language.word_lists import GROUPS, RELATIONS
 
-HALVES = ("chosen on", "test")  # of the analogies: pairs at even indices of a relation, and at odd ones
+# of the analogies: pairs at even indices of a relation, and at odd ones
+HALVES = ("chosen on", "test")
 PARTNERS = 10  # pairs that follow a pair, each of which makes a question with it
 _BLOCK = 256  # questions at once
 
@@ -56,7 +57,11 @@ def analogies(words: Sequence[str], vectors: NDArray[np.float32], half: str) -> 
             similarities[np.arange(len(excluded)), excluded] = -np.inf
         correct.extend((similarities.argmax(axis=1) == answer).tolist())
     relations = np.array([question.relation for question in asked])
-    return {name: 100 * float(np.mean(np.array(correct)[relations == name])) for name in RELATIONS if name in relations}
+    return {
+        name: 100 * float(np.mean(np.array(correct)[relations == name]))
+        for name in RELATIONS
+        if name in relations
+    }
 
 
 def neighbors(words: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, float]:
@@ -72,7 +77,9 @@ def neighbors(words: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, f
     similarities = units @ units.T
     np.fill_diagonal(similarities, -np.inf)
     order = np.argsort(-similarities, axis=1, kind="stable")[:, :-1]  # the word itself is last
-    same = np.array([[bool(groups_of[one] & groups_of[other]) for other in listed] for one in listed])
+    same = np.array(
+        [[bool(groups_of[one] & groups_of[other]) for other in listed] for one in listed]
+    )
     relevant = np.take_along_axis(same, order, axis=1)
     precision = np.cumsum(relevant, axis=1) / np.arange(1, relevant.shape[1] + 1)
     found = relevant.sum(axis=1)
@@ -89,8 +96,13 @@ def sentence_similarity(words: Sequence[str], vectors: NDArray[np.float32], pair
     index_of = {word: index for index, word in enumerate(words)}
 
     def embed(texts: Sequence[str]) -> NDArray[np.float64]:
-        ids = [[index_of[word] for word in TOKENS.findall(text.lower()) if word in index_of] for text in texts]
-        return normalize(np.array([units[row].sum(axis=0) if row else np.zeros(units.shape[1]) for row in ids]))
+        ids = [
+            [index_of[word] for word in TOKENS.findall(text.lower()) if word in index_of]
+            for text in texts
+        ]
+        return normalize(
+            np.array([units[row].sum(axis=0) if row else np.zeros(units.shape[1]) for row in ids])
+        )
 
     cosines = (embed(pairs.left) * embed(pairs.right)).sum(axis=1)
     return 100 * float(spearmanr(cosines, pairs.scores).statistic)

@@ -39,7 +39,9 @@ _BASELINE = "improved"  # the others are compared with it
 class AccuracyDistributionSettings(DataSettings):
     """Settings of the experiment; the metadata of each field describe it."""
 
-    preprocessing: Literal["reference", "paper"] = setting("reference", "as in the reference or in the paper")
+    preprocessing: Literal["reference", "paper"] = setting(
+        "reference", "as in the reference or in the paper"
+    )
     n_embeddings: int = setting(2 * 10**6, "rows of the importance table; n")
     n_buckets: int = setting(2 * 10**5, "component vectors; B")
     embedding_dim: int = setting(20, "embedding dimension; d")
@@ -50,7 +52,9 @@ def _embeddings(settings: AccuracyDistributionSettings) -> dict[str, HashEmbeddi
     """Return the settings of each embedding, by its name."""
     common = {name: getattr(settings, name) for name in settings.__dataclass_fields__}
     improved = replace(SETTINGS["hash-embed-nodict"], **common)
-    n_parameters = improved.n_embeddings * improved.n_hashes + improved.n_buckets * improved.embedding_dim
+    n_parameters = (
+        improved.n_embeddings * improved.n_hashes + improved.n_buckets * improved.embedding_dim
+    )
     equal = n_parameters // improved.embedding_dim
     return {
         _BASELINE: improved,
@@ -60,7 +64,9 @@ def _embeddings(settings: AccuracyDistributionSettings) -> dict[str, HashEmbeddi
         "improved, concatenated": replace(improved, aggregation="concat"),
         "standard, n rows": replace(improved, variant="standard"),
         "standard, as many parameters": replace(improved, variant="standard", n_embeddings=equal),
-        "dictionary, as many parameters": replace(improved, variant="standard", n_embeddings=equal, dictionary=True),
+        "dictionary, as many parameters": replace(
+            improved, variant="standard", n_embeddings=equal, dictionary=True
+        ),
     }
 
 
@@ -104,11 +110,15 @@ def draw_accuracies(figure: Figure | SubFigure, group: Mapping[str, Sequence[Res
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
     axes: Sequence[Axes] = figure.subplots(1, 2, sharey=True)
-    halves = (("train_accuracy", "training (under n-gram dropout)", "#4c72b0"), ("accuracy", "test", "#dd8452"))
+    halves = (
+        ("train_accuracy", "training (under n-gram dropout)", "#4c72b0"),
+        ("accuracy", "test", "#dd8452"),
+    )
     for ax, (metric, title, color) in zip(axes, halves, strict=True):
         for row, results in enumerate(group.values()):
             _draw_row(ax, row, [result[metric] for result in results], color)
-        # Boxes have sticky edges: without a margin, a point at the edge of the only box would be cut.
+        # Boxes have sticky edges: without a margin, a point at the edge of the only box would be
+        # cut.
         ax.use_sticky_edges = False
         ax.autoscale_view()
         ax.set_title(title)
@@ -124,7 +134,8 @@ def _draw_row(ax: Axes, row: int, points: Sequence[float], color: str) -> None:
     """Draw quartiles, median, extreme values and all points, by seed from top to bottom."""
     import numpy as np
 
-    # Not by `boxplot`: its parameter for horizontal boxes was renamed between versions of matplotlib.
+    # Not by `boxplot`: its parameter for horizontal boxes was renamed between versions of
+    # matplotlib.
     minimum, low, median, high, maximum = np.quantile(points, (0, 0.25, 0.5, 0.75, 1))
     ax.barh(row, high - low, left=low, height=0.5, facecolor="none", edgecolor="0.6")
     ax.hlines([row, row], [minimum, high], [low, maximum], color="0.6")

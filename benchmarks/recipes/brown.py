@@ -9,7 +9,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
-from benchmarks.recipes.mixture_rows import NetworkSettings, Texts, mixture_table, score_row, train_network
+from benchmarks.recipes.mixture_rows import (
+    NetworkSettings,
+    Texts,
+    mixture_table,
+    score_row,
+    train_network,
+)
 from benchmarks.recipes.texts import find_text
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import STDLIB, setting
@@ -49,7 +55,8 @@ A quarter of an hour of processor time."""
 _KNESER_NEY = "Kneser-Ney"
 _CACHE = "cache"
 _NETWORK = "network"
-_ROWS: tuple[tuple[tuple[str, ...], bool], ...] = (  # models, and whether their weights depend on context frequencies
+# models, and whether their weights depend on context frequencies
+_ROWS: tuple[tuple[tuple[str, ...], bool], ...] = (
     ((_KNESER_NEY,), False),
     ((_KNESER_NEY, _CACHE), False),
     ((_NETWORK,), False),
@@ -65,7 +72,8 @@ class BrownSettings(NetworkSettings):
 
     data: str = setting(
         "",
-        "file with one sentence per line; empty: brown/paragraphs.txt in the folder that HASHNLP_DATA names",
+        "file with one sentence per line; empty: brown/paragraphs.txt in the folder that "
+        "HASHNLP_DATA names",
         recorded=False,
     )
     n_train: int = setting(800_000, "tokens of the training text")
@@ -73,7 +81,8 @@ class BrownSettings(NetworkSettings):
     n_test: int = setting(0, "tokens of the test text; 0: the rest")
     min_count: int = setting(4, "words that occur less often are <unk>")
     vocabulary: Literal["corpus", "train"] = setting(
-        "corpus", "text in which words are counted: the whole corpus, as probably in the paper, or train"
+        "corpus",
+        "text in which words are counted: the whole corpus, as probably in the paper, or train",
     )
 
 
@@ -104,13 +113,21 @@ def _run_whole(settings: BrownSettings, run: Run) -> Iterator[Result]:
     texts = _read_texts(path, settings.n_train, settings.n_valid, settings.n_test)
     n_tokens = sum(len(sentence.split()) for sentence in texts.test)
     started = perf_counter()
-    counted = texts.train if settings.vocabulary == "train" else [*texts.train, *texts.valid, *texts.test]
-    vocabulary = KneserNeyLanguageModel(order=1, min_count=settings.min_count).fit(counted).vocabulary_
+    counted = (
+        texts.train if settings.vocabulary == "train" else [*texts.train, *texts.valid, *texts.test]
+    )
+    vocabulary = (
+        KneserNeyLanguageModel(order=1, min_count=settings.min_count).fit(counted).vocabulary_
+    )
     counts = KneserNeyLanguageModel(order=settings.order, vocabulary=vocabulary).fit(texts.train)
     shares = {
-        f"{name}_unknown_share": _unknown_share(sentences, vocabulary) for name, sentences in texts._asdict().items()
+        f"{name}_unknown_share": _unknown_share(sentences, vocabulary)
+        for name, sentences in texts._asdict().items()
     }
-    run.log(f"|V| = {len(vocabulary) - 1:,}; <unk>: {shares['test_unknown_share']:.1%} of the test words")
+    run.log(
+        f"|V| = {len(vocabulary) - 1:,}; <unk>: {shares['test_unknown_share']:.1%} of the test "
+        "words"
+    )
     models: dict[str, BaseLanguageModel] = {
         _KNESER_NEY: counts,
         _CACHE: CacheLanguageModel(vocabulary=vocabulary).fit(texts.train),
@@ -126,7 +143,9 @@ def _run_whole(settings: BrownSettings, run: Run) -> Iterator[Result]:
         started = perf_counter()
 
 
-def _mixture(members: list[BaseLanguageModel], texts: Texts, *, by_bins: bool) -> InterpolatedLanguageModel:
+def _mixture(
+    members: list[BaseLanguageModel], texts: Texts, *, by_bins: bool
+) -> InterpolatedLanguageModel:
     from sklearn_hashnlp.language import InterpolatedLanguageModel
 
     model = InterpolatedLanguageModel(members, frequency_bins=by_bins, prefit=True)
@@ -151,8 +170,8 @@ def _read_texts(path: Path, n_train: int, n_valid: int, n_test: int) -> Texts:
             n_tokens += len(words)
     if not all(texts):
         raise ValueError(
-            f"{path} has {n_tokens:,} tokens, and brown needs more than n_train + n_valid = {n_train + n_valid:,} of "
-            "them. Give the whole corpus, or set n_train and n_valid."
+            f"{path} has {n_tokens:,} tokens, and brown needs more than n_train + n_valid = "
+            f"{n_train + n_valid:,} of them. Give the whole corpus, or set n_train and n_valid."
         )
     return texts
 
@@ -170,12 +189,16 @@ def _report(results: Sequence[Result]) -> list[Table]:
 def _tables(results: Sequence[Result]) -> list[Table]:
     last = results[-1]
     notes = [
-        f"{last['n_words']:,} test words with </s>, {last['n_vocabulary']:,} words in the vocabulary; <unk> is "
-        f"{last['train_unknown_share']:.2%} of the training words, {last['valid_unknown_share']:.2%} of the validation "
-        f"words and {last['test_unknown_share']:.2%} of the test words",
+        f"{last['n_words']:,} test words with </s>, {last['n_vocabulary']:,} words in the "
+        f"vocabulary; <unk> is {last['train_unknown_share']:.2%} of the training words, "
+        f"{last['valid_unknown_share']:.2%} of the validation words and "
+        f"{last['test_unknown_share']:.2%} of the test words",
         "Published: Bengio et al. (2003), with another tokenization; compare the figures per token",
     ]
-    title, options = "Language models on the Brown corpus", {"default": BROWN.settings, "notes": notes}
+    title, options = (
+        "Language models on the Brown corpus",
+        {"default": BROWN.settings, "notes": notes},
+    )
     names = ("n_train", "n_valid", "n_test", "min_count", "vocabulary")
     return [mixture_table(title, results, _PUBLISHED, **options, text_settings=names)]
 

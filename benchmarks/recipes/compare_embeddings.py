@@ -44,7 +44,9 @@ About half a minute per seed and embedding for 36,000 short texts on one core.""
 class CompareEmbeddingsSettings(NetworkSettings):
     """Settings of the experiment; the metadata of each field describe it."""
 
-    embeddings: tuple[str, ...] = setting(("hash", "standard"), "hash, standard or MODULE:NAME of your own")
+    embeddings: tuple[str, ...] = setting(
+        ("hash", "standard"), "hash, standard or MODULE:NAME of your own"
+    )
     classifiers: tuple[str, ...] = setting((), "MODULE:NAME of classifiers of your own")
     n_embeddings: int = setting(2**20, "columns of the n-grams: num_embeddings of an embedding")
     max_epochs: int = setting(20, "maximum number of epochs")
@@ -62,9 +64,13 @@ def _run(settings: CompareEmbeddingsSettings, run: Run) -> Iterator[Result]:
 
     names = (*settings.embeddings, *settings.classifiers)
     if not settings.embeddings or len(set(names)) < len(names):
-        raise ValueError(f"embeddings and classifiers must be different names, got {','.join(names)!r}.")
+        raise ValueError(
+            f"embeddings and classifiers must be different names, got {','.join(names)!r}."
+        )
     if len(settings.ngram_range) != 2:
-        raise ValueError(f"ngram_range must be two numbers, such as 1,2, got {settings.ngram_range}.")
+        raise ValueError(
+            f"ngram_range must be two numbers, such as 1,2, got {settings.ngram_range}."
+        )
     for name in settings.embeddings:  # before the texts are read
         find_embedding(name)
     for name in settings.classifiers:
@@ -76,7 +82,9 @@ def _run(settings: CompareEmbeddingsSettings, run: Run) -> Iterator[Result]:
         if name in settings.classifiers:
             result = _train_classifier(name, counted, run.seed)
         else:
-            result = train_embedding(name, settings, counted, run, fit_progress(run, index, len(names)))
+            result = train_embedding(
+                name, settings, counted, run, fit_progress(run, index, len(names))
+            )
         sizes = {"n_train": len(counted.train_labels), "n_test": len(counted.test_labels)}
         yield {"part": "test", "embedding": name, **sizes, **result}
 
@@ -86,8 +94,9 @@ def _find_classifier(name: str) -> Callable[[], Any]:
     found = load_object(name)
     if not callable(found):
         raise TypeError(
-            f"The classifier {name} must be a class or function that is called without arguments and returns an object "
-            f"with fit and predict, as scikit-learn's classifiers; it is {found!r}."
+            f"The classifier {name} must be a class or function that is called without arguments "
+            "and returns an object with fit and predict, as scikit-learn's classifiers; it is "
+            f"{found!r}."
         )
     return found  # type: ignore[no-any-return]  # of the user's module
 
@@ -98,7 +107,9 @@ def _train_classifier(name: str, counted: CountedTexts, seed: int) -> Result:
 
     classifier = _find_classifier(name)()
     if not all(callable(getattr(classifier, method, None)) for method in ("fit", "predict")):
-        raise TypeError(f"The classifier {name} must return an object with fit and predict, not {classifier!r}.")
+        raise TypeError(
+            f"The classifier {name} must return an object with fit and predict, not {classifier!r}."
+        )
     if "random_state" in getattr(classifier, "get_params", dict)():
         classifier.set_params(random_state=seed)
     started = perf_counter()

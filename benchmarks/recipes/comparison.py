@@ -33,19 +33,26 @@ def dataset_and_rows(result: Result) -> str:
     return f"{TITLES.get(dataset, dataset)}, {result['n_train']:,} rows"
 
 
-def group_results(results: Iterable[Result], default: Any, names: Sequence[str] = ()) -> dict[str, Group]:
+def group_results(
+    results: Iterable[Result], default: Any, names: Sequence[str] = ()
+) -> dict[str, Group]:
     """Group results by dataset, rows and settings, except for the settings ``names``."""
     groups: dict[str, Group] = defaultdict(lambda: defaultdict(list))
     for result in sorted(results, key=lambda result: result["seed"]):
         settings = {key: value for key, value in result["settings"].items() if key not in names}
         changes = format_changes(settings, default)
-        groups[f"{dataset_and_rows(result)}{', ' if changes else ''}{changes}"][result["embedding"]].append(result)
+        groups[f"{dataset_and_rows(result)}{', ' if changes else ''}{changes}"][
+            result["embedding"]
+        ].append(result)
     return groups
 
 
 def comparison_tables(title: str, group: Group) -> list[Table]:
     """Return the table of means, and a table of differences from the first for each metric."""
-    return [_means(title, group), *(table for metric in METRICS for table in _differences(title, group, metric))]
+    return [
+        _means(title, group),
+        *(table for metric in METRICS for table in _differences(title, group, metric)),
+    ]
 
 
 def mean_and_deviation(values: Sequence[float]) -> str:
@@ -56,7 +63,15 @@ def mean_and_deviation(values: Sequence[float]) -> str:
 
 
 def _means(title: str, group: Group) -> Table:
-    header = ["embedding", "million parameters", "seeds", "training, %", "test, %", "epochs", "seconds"]
+    header = [
+        "embedding",
+        "million parameters",
+        "seeds",
+        "training, %",
+        "test, %",
+        "epochs",
+        "seconds",
+    ]
     rows = [
         [
             name,
@@ -64,21 +79,26 @@ def _means(title: str, group: Group) -> Table:
             str(len(results)),
             mean_and_deviation([result["train_accuracy"] for result in results]),
             mean_and_deviation([result["accuracy"] for result in results]),
-            f"{statistics.mean(result['epochs'] for result in results):.0f}" if results[0]["epochs"] else "",
+            f"{statistics.mean(result['epochs'] for result in results):.0f}"
+            if results[0]["epochs"]
+            else "",
             f"{statistics.median(result['fit_seconds'] for result in results):.1f}",
         ]
         for name, results in group.items()
     ]
     notes = [
-        "Mean ± standard deviation over seeds; the median of the seconds. Training accuracy is measured under n-gram "
-        "dropout."
+        "Mean ± standard deviation over seeds; the median of the seconds. Training accuracy is "
+        "measured under n-gram dropout."
     ]
     return Table(f"Accuracy: {title}", header, rows, notes)
 
 
 def _differences(title: str, group: Group, metric: str) -> list[Table]:
     """Compare the first with each other one, over the seeds that all have."""
-    by_seed = {name: {result["seed"]: result[metric] for result in results} for name, results in group.items()}
+    by_seed = {
+        name: {result["seed"]: result[metric] for result in results}
+        for name, results in group.items()
+    }
     seeds = sorted(set.intersection(*map(set, by_seed.values())))[:MAX_PAIRS]
     if len(seeds) < 2 or len(by_seed) < 2:
         return []
@@ -98,8 +118,9 @@ def _differences(title: str, group: Group, metric: str) -> list[Table]:
         for one in compared
     ]
     notes = [
-        f"Paired over {len(seeds)} seeds: Student's confidence interval of the mean difference; p of the exact "
-        "permutation test (sign flips), corrected for these comparisons by Holm's method."
+        f"Paired over {len(seeds)} seeds: Student's confidence interval of the mean difference; p "
+        "of the exact permutation test (sign flips), corrected for these comparisons by Holm's "
+        "method."
     ]
     header = [f"{first} vs.", "difference, points", "95 % CI", "p", "p (Holm)"]
     return [Table(f"{METRICS[metric]}, differences: {title}", header, rows, notes)]

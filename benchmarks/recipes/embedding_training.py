@@ -49,14 +49,21 @@ class Rows(NamedTuple):
             rows = order[first : first + batch_size]
             X = drop_ngrams(self.X[rows], limits, random_state) if limits else self.X[rows]
             row_of = np.repeat(np.arange(len(rows)), np.diff(X.indptr))
-            arrays = (X.indices.astype(np.int64), row_of, X.data.astype(np.float32), self.labels[rows])
+            arrays = (
+                X.indices.astype(np.int64),
+                row_of,
+                X.data.astype(np.float32),
+                self.labels[rows],
+            )
             yield tuple(torch.from_numpy(array).to(device) for array in arrays)
 
 
 class TextNetwork(nn.Module):
     """An embedding of n-grams with layers above the weighted sum that is the vector of a text."""
 
-    def __init__(self, embedding: nn.Module, width: int, hidden_sizes: tuple[int, ...], n_classes: int) -> None:
+    def __init__(
+        self, embedding: nn.Module, width: int, hidden_sizes: tuple[int, ...], n_classes: int
+    ) -> None:
         super().__init__()
         self.embedding = embedding
         layers: list[nn.Module] = []
@@ -74,7 +81,9 @@ class TextNetwork(nn.Module):
     ) -> Tensor:  # (n_rows, n_classes)
         """Compute the scores of the classes."""
         vectors = self.embedding(ids)
-        texts = vectors.new_zeros(n_rows, vectors.shape[1]).index_add(0, row_of, vectors * weights[:, None])
+        texts = vectors.new_zeros(n_rows, vectors.shape[1]).index_add(
+            0, row_of, vectors * weights[:, None]
+        )
         scores: Tensor = self.head(texts)
         return scores
 
@@ -90,8 +99,9 @@ def find_embedding(name: str) -> Callable[[int, int], nn.Module]:
     found = load_object(name)
     if not callable(found) or isinstance(found, nn.Module):
         raise TypeError(
-            f"The embedding {name} must be a class or function that is called with num_embeddings and embedding_dim "
-            f"and returns a torch module, as torch.nn.Embedding is; it is {found!r}."
+            f"The embedding {name} must be a class or function that is called with num_embeddings "
+            "and embedding_dim and returns a torch module, as torch.nn.Embedding is; it is "
+            f"{found!r}."
         )
     return found  # type: ignore[no-any-return]  # of the user's module
 
@@ -102,38 +112,61 @@ def _hash_embedding(num_embeddings: int, embedding_dim: int) -> nn.Module:
 
 
 def _standard_embedding(num_embeddings: int, embedding_dim: int) -> nn.Module:
-    return HashEmbedding(num_embeddings, embedding_dim, num_buckets=1, variant="standard", hash_rows=False, sparse=True)
+    return HashEmbedding(
+        num_embeddings,
+        embedding_dim,
+        num_buckets=1,
+        variant="standard",
+        hash_rows=False,
+        sparse=True,
+    )
 
 
 def make_network(
-    name: str, num_embeddings: int, embedding_dim: int, n_classes: int, hidden_sizes: tuple[int, ...] = ()
+    name: str,
+    num_embeddings: int,
+    embedding_dim: int,
+    n_classes: int,
+    hidden_sizes: tuple[int, ...] = (),
 ) -> TextNetwork:
     """Make the network of an embedding with vectors of any width."""
     embedding = find_embedding(name)(num_embeddings, embedding_dim)
     if not isinstance(embedding, nn.Module):
-        raise TypeError(f"The embedding {name} must return a torch.nn.Module, it returned {embedding!r}.")
+        raise TypeError(
+            f"The embedding {name} must return a torch.nn.Module, it returned {embedding!r}."
+        )
     ids = torch.tensor([0, num_embeddings - 1])
     with torch.no_grad():
         vectors = embedding(ids)
     if not isinstance(vectors, Tensor) or vectors.ndim != 2 or len(vectors) != len(ids):
         shape = tuple(vectors.shape) if isinstance(vectors, Tensor) else vectors
-        raise ValueError(f"The embedding {name} must return a vector for each of {len(ids)} ids, it returned {shape}.")
+        raise ValueError(
+            f"The embedding {name} must return a vector for each of {len(ids)} ids, it returned "
+            f"{shape}."
+        )
     return TextNetwork(embedding, vectors.shape[1], hidden_sizes, n_classes)
 
 
 def train_embedding(
-    name: str, settings: NetworkSettings, counted: CountedTexts, run: Run, on_progress: Callable[[float], None]
+    name: str,
+    settings: NetworkSettings,
+    counted: CountedTexts,
+    run: Run,
+    on_progress: Callable[[float], None],
 ) -> Result:
     """Train the network of an embedding, or an ensemble of them, and test it."""
     classes, labels = np.unique(counted.train_labels, return_inverse=True)
     known = np.isin(counted.test_labels, classes)
     if not known.all():
         raise ValueError(
-            f"Test labels without training rows: {', '.join(sorted(set(counted.test_labels[~known].tolist())))}."
+            "Test labels without training rows: "
+            f"{', '.join(sorted(set(counted.test_labels[~known].tolist())))}."
         )
     rows = Rows(counted.train, labels.astype(np.int64))
     test = Rows(counted.test, np.searchsorted(classes, counted.test_labels))
-    settings = replace(settings, device=cast(Any, resolve_device(settings.device, caller="compare-embeddings")))
+    settings = replace(
+        settings, device=cast(Any, resolve_device(settings.device, caller="compare-embeddings"))
+    )
     on_progress(0.0)
     n_epochs = 0
     n_parameters = 0
@@ -143,18 +176,28 @@ def train_embedding(
         seed = settings.members * run.seed + member
 
         def on_epoch(epoch: int, accuracy: float, member: int = member) -> None:
-            run.log(f"{settings.dataset}, {name}: epoch {epoch}, validation accuracy {100 * accuracy:.2f} %")
+            run.log(
+                f"{settings.dataset}, {name}: epoch {epoch}, validation accuracy "
+                f"{100 * accuracy:.2f} %"
+            )
             on_progress((member + epoch / settings.max_epochs) / settings.members)
 
         with plain_torch(settings.device), torch_seed(seed, settings.device):
-            sizes = (counted.train.shape[1], settings.embedding_dim, len(classes), settings.hidden_layer_sizes)
+            sizes = (
+                counted.train.shape[1],
+                settings.embedding_dim,
+                len(classes),
+                settings.hidden_layer_sizes,
+            )
             network = make_network(name, *sizes)
             started = perf_counter()
             n_epochs += train(network, rows, settings, seed, on_epoch)
             seconds += perf_counter() - started
             n_parameters += sum(parameter.numel() for parameter in network.embedding.parameters())
             scores["test"].append(probabilities(network, test, settings.device))
-            scores["train"].append(probabilities(network, rows, settings.device, settings.ngram_dropout, seed))
+            scores["train"].append(
+                probabilities(network, rows, settings.device, settings.ngram_dropout, seed)
+            )
     predicted = {part: np.mean(values, axis=0).argmax(axis=1) for part, values in scores.items()}
     return {
         "accuracy": float(np.mean(predicted["test"] == test.labels)),
@@ -167,7 +210,11 @@ def train_embedding(
 
 
 def train(
-    network: TextNetwork, rows: Rows, settings: NetworkSettings, seed: int, on_epoch: Callable[[int, float], None]
+    network: TextNetwork,
+    rows: Rows,
+    settings: NetworkSettings,
+    seed: int,
+    on_epoch: Callable[[int, float], None],
 ) -> int:
     """Train a network with Adam and return to its best epoch; return the number of epochs."""
     n_valid = max(round(settings.validation_fraction * len(rows.labels)), 1)
@@ -191,7 +238,9 @@ def train(
             loss = nn.functional.cross_entropy(network(ids, row_of, weights, len(labels)), labels)
             loss.backward()  # type: ignore[no-untyped-call]  # torch has no types for it
             optimizer.step()
-        accuracy = float(np.mean(probabilities(network, valid, settings.device).argmax(axis=1) == valid.labels))
+        accuracy = float(
+            np.mean(probabilities(network, valid, settings.device).argmax(axis=1) == valid.labels)
+        )
         on_epoch(epoch, accuracy)
         if accuracy > best:
             best, best_epoch = accuracy, epoch
@@ -209,7 +258,13 @@ def probabilities(
     """Return the class probabilities of all rows, under n-gram dropout if it has ``limits``."""
     network.eval()
     batches = rows.batches(
-        np.arange(len(rows.labels)), _BATCH_SIZE_OF_PREDICTION, device, limits, np.random.RandomState(seed)
+        np.arange(len(rows.labels)),
+        _BATCH_SIZE_OF_PREDICTION,
+        device,
+        limits,
+        np.random.RandomState(seed),
     )
-    scores = [network(ids, row_of, weights, len(labels)) for ids, row_of, weights, labels in batches]
+    scores = [
+        network(ids, row_of, weights, len(labels)) for ids, row_of, weights, labels in batches
+    ]
     return torch.cat(scores).softmax(dim=1).cpu().numpy()

@@ -54,11 +54,17 @@ def _run(settings: FewerParametersSettings, run: Run) -> Iterator[Result]:
         if index < len(run.previous):
             continue
         run.log(f"{settings.dataset}: {name}")
-        yield {"part": "test", "embedding": name, **_train_and_test(settings, variant, texts, run.seed)}
+        yield {
+            "part": "test",
+            "embedding": name,
+            **_train_and_test(settings, variant, texts, run.seed),
+        }
     run.progress(len(_VARIANTS), len(_VARIANTS))
 
 
-def _train_and_test(settings: FewerParametersSettings, variant: str, texts: Any, seed: int) -> Result:
+def _train_and_test(
+    settings: FewerParametersSettings, variant: str, texts: Any, seed: int
+) -> Result:
 
     from sklearn_hashnlp.classifiers import make_text_classifier
 
@@ -91,15 +97,26 @@ def _train_and_test(settings: FewerParametersSettings, variant: str, texts: Any,
 def _report(results: Sequence[Result]) -> list[Table]:
     import json
 
-    groups: dict[tuple[str, str], dict[int, dict[str, Result]]] = defaultdict(lambda: defaultdict(dict))
+    groups: dict[tuple[str, str], dict[int, dict[str, Result]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
     for result in results:
         key = _title(result), json.dumps(result["settings"], sort_keys=True)
         groups[key][result["seed"]][result["embedding"]] = result
     pairs = [
-        (name, {seed: (pair["hash"], pair["standard"]) for seed, pair in seeds.items() if len(pair) == len(_VARIANTS)})
+        (
+            name,
+            {
+                seed: (pair["hash"], pair["standard"])
+                for seed, pair in seeds.items()
+                if len(pair) == len(_VARIANTS)
+            },
+        )
         for (name, _), seeds in groups.items()
     ]
-    return compare_sizes("Hash embeddings vs. standard embeddings, with the defaults of this package", pairs)
+    return compare_sizes(
+        "Hash embeddings vs. standard embeddings, with the defaults of this package", pairs
+    )
 
 
 def _title(result: Result) -> str:
@@ -112,7 +129,9 @@ FEWER_PARAMETERS = Recipe(
     summary="Hash embeddings with 40 million parameters vs. standard embeddings with 200 million, default training",
     description=_DESCRIPTION,
     settings=FewerParametersSettings(),
-    quick=FewerParametersSettings(dataset=STDLIB, n_embeddings=2000, n_buckets=200, n_train=500, n_test=100),
+    quick=FewerParametersSettings(
+        dataset=STDLIB, n_embeddings=2000, n_buckets=200, n_train=500, n_test=100
+    ),
     run=_run,
     n_results=_n_results,
     report=_report,

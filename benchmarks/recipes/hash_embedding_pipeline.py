@@ -30,7 +30,11 @@ class FitProgress(Callback):  # type: ignore[misc]  # skorch has no types
     """Report the share of training done, as if no later epoch were better than the best so far."""
 
     def __init__(
-        self, report: Callable[[float], None], max_epochs: int, patience: int, monitor: str = "valid_acc"
+        self,
+        report: Callable[[float], None],
+        max_epochs: int,
+        patience: int,
+        monitor: str = "valid_acc",
     ) -> None:
         self.report = report
         self.max_epochs = max_epochs
@@ -71,19 +75,27 @@ def make_ngram_counter(settings: NetworkSettings, n_features: int = N_FEATURES) 
         "n_jobs": -1,
     }
     if settings.dictionary:
-        max_features = max(getattr(settings, "n_embeddings_grid", ()), default=settings.n_embeddings)
+        max_features = max(
+            getattr(settings, "n_embeddings_grid", ()), default=settings.n_embeddings
+        )
         vectorizer: Any = FrequentNgramVectorizer(max_features=max_features, **common)
     else:
-        vectorizer = HashingNgramVectorizer(n_features=n_features, alternate_sign=False, norm=None, **common)
+        vectorizer = HashingNgramVectorizer(
+            n_features=n_features, alternate_sign=False, norm=None, **common
+        )
     return Pipeline([("words", FunctionTransformer(replace_punctuation)), ("counts", vectorizer)])
 
 
-def make_network(settings: HashEmbeddingSettings, seed: int, on_progress: OnProgress | None = None) -> Pipeline:
+def make_network(
+    settings: HashEmbeddingSettings, seed: int, on_progress: OnProgress | None = None
+) -> Pipeline:
     """Make the classifier of n-gram counts."""
     classifier = ("classifier", make_classifier(settings, seed, on_progress))
     if not settings.dictionary:
         return Pipeline([classifier])
-    cut = FunctionTransformer(first_columns, kw_args={"n": settings.n_embeddings}, accept_sparse=True)
+    cut = FunctionTransformer(
+        first_columns, kw_args={"n": settings.n_embeddings}, accept_sparse=True
+    )
     return Pipeline([("cut", cut), classifier])
 
 
@@ -91,7 +103,10 @@ def make_pipeline(
     settings: HashEmbeddingSettings, seed: int, folder: Path, on_progress: OnProgress | None = None
 ) -> Pipeline:
     """Make the pipeline from texts to labels for a grid search; a folder caches the counts."""
-    steps = [("ngrams", make_ngram_counter(settings)), ("network", make_network(settings, seed, on_progress))]
+    steps = [
+        ("ngrams", make_ngram_counter(settings)),
+        ("network", make_network(settings, seed, on_progress)),
+    ]
     return Pipeline(steps, memory=Memory(folder / "ngrams", verbose=0))
 
 
@@ -101,7 +116,9 @@ def make_classifier(
     """Make the classifier of an experiment, with the training of the reference."""
     patience, plateau = settings.n_iter_no_change, settings.plateau_patience
     progress = (
-        None if on_progress is None else FitProgress(on_progress, settings.max_epochs, patience, settings.monitor)
+        None
+        if on_progress is None
+        else FitProgress(on_progress, settings.max_epochs, patience, settings.monitor)
     )
     return HashEmbeddingClassifier(
         variant=settings.variant,
@@ -111,9 +128,14 @@ def make_classifier(
         embedding_dim=settings.embedding_dim,
         aggregation=settings.aggregation,
         embedding=EmbeddingTables(
-            append_weight=settings.append_weight, hash_rows=not settings.dictionary, importance_init="zeros"
+            append_weight=settings.append_weight,
+            hash_rows=not settings.dictionary,
+            importance_init="zeros",
         ),
-        schedule=Schedule(plateau=(plateau, settings.plateau_factor) if plateau else None, shuffle=settings.shuffle),
+        schedule=Schedule(
+            plateau=(plateau, settings.plateau_factor) if plateau else None,
+            shuffle=settings.shuffle,
+        ),
         early_stopping=EarlyStopping(
             settings.monitor,
             patience=patience or None,

@@ -62,8 +62,9 @@ class PublishedTime(NamedTuple):
     n_rows: int
 
 
-# Of AG's News, from results.txt of the PyTorch reproduction: 1,782 batches of 64 rows per epoch, and 5 % of the 120,000
-# rows for validation. By the parameters printed there, its n-grams had 1 to 8 words, not the 1 to 2 of its table.
+# Of AG's News, from results.txt of the PyTorch reproduction: 1,782 batches of 64 rows per epoch,
+# and 5 % of the 120,000 rows for validation. By the parameters printed there, its n-grams had 1 to
+# 8 words, not the 1 to 2 of its table.
 PUBLISHED_TIMES = {
     ("hash-embed-nodict", "ag"): PublishedTime(397.9, 120_000),
     ("std-embed-nodict", "ag"): PublishedTime(2463.5, 120_000),
@@ -94,7 +95,9 @@ Groups = dict[Group, list[Result]]
 def report(results: Sequence[Result]) -> list[Table]:
     """Make the tables of published and measured results."""
     groups, marks = _groups(results), _footnote_marks(results)
-    tables = [_accuracies(groups, marks), *claim_table(results), _times(groups, marks)] if groups else []
+    tables = (
+        [_accuracies(groups, marks), *claim_table(results), _times(groups, marks)] if groups else []
+    )
     grid = [result for result in results if result["part"] == "choice"]
     return [*tables, _grid_search(grid, marks)] if grid else tables
 
@@ -115,21 +118,37 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
                 continue
             row = labels.index(_label(group))
             accuracies = [100 * result["accuracy"] for result in members]
-            heights = [row + 0.07 * (i - (len(accuracies) - 1) / 2) for i in range(len(accuracies))]  # none is covered
-            ax.plot(accuracies, heights, "o", color="C0", alpha=0.6, label="this package, one dot per seed")
-            for published, marker in zip(PUBLISHED, ("s", "D"), strict=True) if _all_rows(members) else ():
+            # none is covered
+            heights = [row + 0.07 * (i - (len(accuracies) - 1) / 2) for i in range(len(accuracies))]
+            ax.plot(
+                accuracies,
+                heights,
+                "o",
+                color="C0",
+                alpha=0.6,
+                label="this package, one dot per seed",
+            )
+            for published, marker in (
+                zip(PUBLISHED, ("s", "D"), strict=True) if _all_rows(members) else ()
+            ):
                 if (accuracy := published.accuracies.get(group.recipe, {}).get(name)) is not None:
-                    ax.plot(accuracy, row, marker, color="C1", fillstyle="none", label=published.name)
+                    ax.plot(
+                        accuracy, row, marker, color="C1", fillstyle="none", label=published.name
+                    )
         ax.margins(x=0.1)
         ax.set_yticks(range(len(labels)), labels)
         ax.set_ylim(len(labels) - 0.5, -0.5)
         ax.set_title(_title(name))
         ax.set_xlabel("test accuracy, %")
         ax.grid(axis="x", alpha=0.3)
-        handles |= {label: handle for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+        handles |= {
+            label: handle for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+        }
     if handles:
         # In a frame, so that its markers are not taken for results.
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles))
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles)
+        )
 
 
 def _label(group: Group) -> str:
@@ -141,13 +160,21 @@ def _groups(results: Iterable[Result]) -> Groups:
     groups = defaultdict(list)
     for result in results:
         if result["part"] == "test":
-            group = Group(result["recipe"], result["settings"]["dataset"], result["n_train"], _changes(result))
+            group = Group(
+                result["recipe"], result["settings"]["dataset"], result["n_train"], _changes(result)
+            )
             groups[group].append(result)
     order = list(_COLUMNS)
     return {
         group: groups[group]
         for group in sorted(
-            groups, key=lambda one: (_order(one.dataset), -one.n_train, order.index(one.recipe), one.changes)
+            groups,
+            key=lambda one: (
+                _order(one.dataset),
+                -one.n_train,
+                order.index(one.recipe),
+                one.changes,
+            ),
         )
     }
 
@@ -185,18 +212,30 @@ def _accuracies(groups: Groups, marks: dict[str, str]) -> Table:
         }
         is_first = all(row[0] != _title(dataset) for row in rows)
         rows.append([_title(dataset), f"this package, {n_train:,} rows", *cells.values()])
-        whole = {group.recipe for group, members in groups.items() if group.dataset == dataset and _all_rows(members)}
+        whole = {
+            group.recipe
+            for group, members in groups.items()
+            if group.dataset == dataset and _all_rows(members)
+        }
         for published in PUBLISHED if is_first else ():
             accuracies = [
-                published.accuracies.get(name, {}).get(dataset) if name in whole else None for name in recipes
+                published.accuracies.get(name, {}).get(dataset) if name in whole else None
+                for name in recipes
             ]
             if any(accuracies):
-                formatted = ("" if accuracy is None else f"{accuracy:.1f}" for accuracy in accuracies)
+                formatted = (
+                    "" if accuracy is None else f"{accuracy:.1f}" for accuracy in accuracies
+                )
                 rows.append([_title(dataset), published.name, *formatted])
     notes = [f"{mark.strip()} with {changes}." for changes, mark in marks.items() if changes]
     notes.append("Mean ± standard deviation over seeds; the number of seeds is in brackets.")
     notes += [f"{published.name}: {published.reference}." for published in PUBLISHED]
-    return Table("Test accuracy, %", ["dataset", "results", *(_COLUMNS[name] for name in recipes)], rows, notes)
+    return Table(
+        "Test accuracy, %",
+        ["dataset", "results", *(_COLUMNS[name] for name in recipes)],
+        rows,
+        notes,
+    )
 
 
 def _all_rows(results: Sequence[Result]) -> bool:
@@ -214,8 +253,14 @@ def _times(groups: Groups, marks: dict[str, str]) -> Table:
     for group, members in groups.items():
         per_row = statistics.median(result["seconds_per_row"] for result in members)
         published = None if group.changes else PUBLISHED_TIMES.get((group.recipe, group.dataset))
-        reference = "" if published is None else f"{60_000 * published.minutes / published.n_rows:.1f}"
-        speed_up = "" if published is None else f"{60 * published.minutes / published.n_rows / per_row:.0f}"
+        reference = (
+            "" if published is None else f"{60_000 * published.minutes / published.n_rows:.1f}"
+        )
+        speed_up = (
+            ""
+            if published is None
+            else f"{60 * published.minutes / published.n_rows / per_row:.0f}"
+        )
         rows.append(
             [
                 _title(group.dataset),
@@ -229,14 +274,28 @@ def _times(groups: Groups, marks: dict[str, str]) -> Table:
                 speed_up,
             ]
         )
-    header = ["dataset", "experiment", "rows", "million parameters", "epochs", "seconds", "ms per row"]
+    header = [
+        "dataset",
+        "experiment",
+        "rows",
+        "million parameters",
+        "epochs",
+        "seconds",
+        "ms per row",
+    ]
     header += ["ms per row, reference", "speed-up"]
-    devices = sorted({result.get("device", "cpu") for members in groups.values() for result in members})
-    notes = [f"Median over seeds of counting and training, without the grid search, on: {', '.join(devices)}."]
+    devices = sorted(
+        {result.get("device", "cpu") for members in groups.values() for result in members}
+    )
+    notes = [
+        "Median over seeds of counting and training, without the grid search, on: "
+        f"{', '.join(devices)}."
+    ]
     if any(row[-1] for row in rows):
         notes.append(
-            "Reference: the PyTorch reproduction, 397.9 minutes (hash) and 2463.5 (standard) for AG's News, 120,000 "
-            "rows, on another CPU, with n-grams of 1 to 8 words according to its results file."
+            "Reference: the PyTorch reproduction, 397.9 minutes (hash) and 2463.5 (standard) for "
+            "AG's News, 120,000 rows, on another CPU, with n-grams of 1 to 8 words according to "
+            "its results file."
         )
     return Table("Sizes and times", header, rows, notes)
 
@@ -262,20 +321,35 @@ HASH, STANDARD = "hash-embed-nodict", "std-embed-nodict"
 
 def claim_table(results: Sequence[Result]) -> list[Table]:
     """Compare hash embeddings with standard embeddings of five times the parameters."""
-    tests: dict[tuple[str, str], dict[str, dict[int, Result]]] = defaultdict(lambda: {HASH: {}, STANDARD: {}})
+    tests: dict[tuple[str, str], dict[str, dict[int, Result]]] = defaultdict(
+        lambda: {HASH: {}, STANDARD: {}}
+    )
     for result in results:
         if result["part"] == "test" and result["recipe"] in (HASH, STANDARD):
-            settings = {name: value for name, value in result["settings"].items() if name != "variant"}
+            settings = {
+                name: value for name, value in result["settings"].items() if name != "variant"
+            }
             key = dataset_and_rows(result), json.dumps(settings, sort_keys=True)
             tests[key][result["recipe"]][result["seed"]] = result
     pairs = [
-        (name, {seed: (test[HASH][seed], test[STANDARD][seed]) for seed in test[HASH] if seed in test[STANDARD]})
+        (
+            name,
+            {
+                seed: (test[HASH][seed], test[STANDARD][seed])
+                for seed in test[HASH]
+                if seed in test[STANDARD]
+            },
+        )
         for (name, _), test in tests.items()
     ]
-    return compare_sizes("Hash embeddings vs. standard embeddings with five times the parameters", pairs)
+    return compare_sizes(
+        "Hash embeddings vs. standard embeddings with five times the parameters", pairs
+    )
 
 
-def compare_sizes(title: str, datasets: Iterable[tuple[str, Mapping[int, tuple[Result, Result]]]]) -> list[Table]:
+def compare_sizes(
+    title: str, datasets: Iterable[tuple[str, Mapping[int, tuple[Result, Result]]]]
+) -> list[Table]:
     """Compare hash embeddings with standard embeddings on each dataset, seed by seed."""
     rows = []
     p_values = []
@@ -285,7 +359,9 @@ def compare_sizes(title: str, datasets: Iterable[tuple[str, Mapping[int, tuple[R
             continue
         both = list(zip(*(pairs[seed] for seed in sorted(pairs)[:MAX_PAIRS]), strict=True))
         accuracies = [[100 * result["accuracy"] for result in results] for results in both]
-        (compared,) = compare_paired(dict(zip((HASH, STANDARD), accuracies, strict=True)), [(HASH, STANDARD)])
+        (compared,) = compare_paired(
+            dict(zip((HASH, STANDARD), accuracies, strict=True)), [(HASH, STANDARD)]
+        )
         p_values.append(compared.p_value)
         n_seeds = max(n_seeds, len(both[0]))
         rows.append(
@@ -304,12 +380,24 @@ def compare_sizes(title: str, datasets: Iterable[tuple[str, Mapping[int, tuple[R
         )
     if not rows:
         return []
-    rows = [[*row, f"{corrected:.3f}"] for row, corrected in zip(rows, holm_correction(p_values), strict=True)]
-    header = ["dataset", "seeds", "hash, %", "standard, %", "difference", "95 % CI", "p", "p (Holm)"]
+    rows = [
+        [*row, f"{corrected:.3f}"]
+        for row, corrected in zip(rows, holm_correction(p_values), strict=True)
+    ]
+    header = [
+        "dataset",
+        "seeds",
+        "hash, %",
+        "standard, %",
+        "difference",
+        "95 % CI",
+        "p",
+        "p (Holm)",
+    ]
     notes = [
-        "Mean ± standard deviation of the test accuracy over seeds, and the number of parameters in millions. The "
-        "differences are paired by seed: Student's confidence interval, p of the exact permutation test (sign flips), "
-        "corrected for the number of datasets by Holm's method. "
-        f"With {n_seeds} seeds p cannot be less than {2 ** (1 - n_seeds):.2g}."
+        "Mean ± standard deviation of the test accuracy over seeds, and the number of parameters "
+        "in millions. The differences are paired by seed: Student's confidence interval, p of the "
+        "exact permutation test (sign flips), corrected for the number of datasets by Holm's "
+        f"method. With {n_seeds} seeds p cannot be less than {2 ** (1 - n_seeds):.2g}."
     ]
     return [Table(title, header, rows, notes)]

@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import (
+    GridSearchCV,
+    ShuffleSplit,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 
 from benchmarks.recipes.hash_embedding_pipeline import (
     N_FEATURES,
@@ -19,7 +24,11 @@ from benchmarks.recipes.hash_embedding_pipeline import (
     make_ngram_counter,
     make_pipeline,
 )
-from benchmarks.recipes.hash_embedding_settings import DataSettings, HashEmbeddingSettings, NetworkSettings
+from benchmarks.recipes.hash_embedding_settings import (
+    DataSettings,
+    HashEmbeddingSettings,
+    NetworkSettings,
+)
 from benchmarks.recipes.text_sets import TextSet
 from benchmarks.recipes.texts import find_labeled_texts
 from benchmarks.runner.recipe import Result
@@ -48,7 +57,9 @@ def read_texts(settings: DataSettings, seed: int) -> TextSet:
     )
 
 
-def _sample(texts: list[str], labels: NDArray[np.str_], n_rows: int, seed: int) -> tuple[list[str], NDArray[np.str_]]:
+def _sample(
+    texts: list[str], labels: NDArray[np.str_], n_rows: int, seed: int
+) -> tuple[list[str], NDArray[np.str_]]:
     """Return random rows in their original order; 0 means all rows."""
     if not 0 < n_rows < len(texts):
         return texts, labels
@@ -56,7 +67,9 @@ def _sample(texts: list[str], labels: NDArray[np.str_], n_rows: int, seed: int) 
     return [texts[row] for row in rows], labels[rows]
 
 
-def count_texts(settings: NetworkSettings, texts: TextSet, n_features: int = N_FEATURES) -> CountedTexts:
+def count_texts(
+    settings: NetworkSettings, texts: TextSet, n_features: int = N_FEATURES
+) -> CountedTexts:
     """Count the n-grams of a dataset; a dictionary is one of its training texts."""
     counter = make_ngram_counter(settings, n_features)
     started = perf_counter()
@@ -64,7 +77,9 @@ def count_texts(settings: NetworkSettings, texts: TextSet, n_features: int = N_F
     trained = perf_counter()
     test = counter.transform(texts.test_texts)
     ended = perf_counter()
-    return CountedTexts(train, texts.train_labels, trained - started, test, texts.test_labels, ended - trained)
+    return CountedTexts(
+        train, texts.train_labels, trained - started, test, texts.test_labels, ended - trained
+    )
 
 
 def cross_validate_value(
@@ -80,7 +95,8 @@ def cross_validate_value(
     grid: dict[str, list[Any]] = {f"network__classifier__{parameter}": [value]}
     if parameter == "n_embeddings":
         grid["network__cut__kw_args"] = [{"n": value}]
-    # One search per value instead of one for all, so that an interrupted run keeps its finished values.
+    # One search per value instead of one for all, so that an interrupted run keeps its finished
+    # values.
     search = GridSearchCV(
         make_pipeline(settings, seed, folder, on_progress),
         grid,
@@ -89,7 +105,8 @@ def cross_validate_value(
         refit=False,
         error_score="raise",
     )
-    # Next to the cached counts, joblib writes the repr of the arguments: an array's is short, a list's holds all texts.
+    # Next to the cached counts, joblib writes the repr of the arguments: an array's is short, a
+    # list's holds all texts.
     search.fit(np.array(texts.train_texts, dtype=object), texts.train_labels)
     scores = search.cv_results_
     return {
@@ -98,7 +115,8 @@ def cross_validate_value(
         "value": value,
         "accuracy": float(scores["mean_test_score"][0]),
         "folds": [float(scores[f"split{fold}_test_score"][0]) for fold in range(settings.folds)],
-        "seconds": float(scores["mean_fit_time"][0] + scores["mean_score_time"][0]) * settings.folds,
+        "seconds": float(scores["mean_fit_time"][0] + scores["mean_score_time"][0])
+        * settings.folds,
     }
 
 
@@ -108,11 +126,15 @@ def _splitter(n_folds: int, labels: NDArray[np.str_], seed: int) -> Any:
     counts = np.unique(labels, return_counts=True)[1]
     if counts.min() > 1 and len(labels) * _VALIDATION_FRACTION >= len(counts):
         return StratifiedShuffleSplit(1, test_size=_VALIDATION_FRACTION, random_state=seed)
-    return ShuffleSplit(1, test_size=_VALIDATION_FRACTION, random_state=seed)  # too few rows of a class to stratify
+    # too few rows of a class to stratify
+    return ShuffleSplit(1, test_size=_VALIDATION_FRACTION, random_state=seed)
 
 
 def train_and_test(
-    settings: HashEmbeddingSettings, counted: CountedTexts, seed: int, on_progress: OnProgress | None = None
+    settings: HashEmbeddingSettings,
+    counted: CountedTexts,
+    seed: int,
+    on_progress: OnProgress | None = None,
 ) -> tuple[Result, NDArray[np.float64]]:
     """Train and test a network; return the result and the class probabilities of the test rows."""
     network = make_network(settings, seed, on_progress)
@@ -141,18 +163,26 @@ def train_and_test(
     }, probabilities
 
 
-def accuracy_of(classes: NDArray[Any], probabilities: NDArray[np.float64], labels: NDArray[np.str_]) -> float:
+def accuracy_of(
+    classes: NDArray[Any], probabilities: NDArray[np.float64], labels: NDArray[np.str_]
+) -> float:
     """Return the accuracy of the most probable classes."""
     return float(accuracy_score(labels, classes[probabilities.argmax(axis=1)]))
 
 
-def _accuracy_under_dropout(network: Any, counted: CountedTexts, limits: tuple[int, ...], seed: int) -> float:
+def _accuracy_under_dropout(
+    network: Any, counted: CountedTexts, limits: tuple[int, ...], seed: int
+) -> float:
     """Return the accuracy on training rows with n-gram dropout, as in training."""
     random_state = np.random.RandomState(seed)
     n_correct = 0
     for first in range(0, len(counted.train_labels), _CHUNK_SIZE):
         rows = slice(first, first + _CHUNK_SIZE)
-        X = drop_ngrams(counted.train[rows], limits, random_state) if limits else counted.train[rows]
+        X = (
+            drop_ngrams(counted.train[rows], limits, random_state)
+            if limits
+            else counted.train[rows]
+        )
         n_correct += int(np.sum(network.predict(X) == counted.train_labels[rows]))
     return n_correct / len(counted.train_labels)
 
@@ -165,4 +195,6 @@ def drop_ngrams(X: Any, limits: tuple[int, ...], random_state: np.random.RandomS
     order = np.lexsort((random_state.random_sample(len(rows)), rows))
     rank = np.arange(len(rows)) - np.repeat(X.indptr[:-1], lengths)
     kept = np.sort(order[rank < np.repeat(n_kept, lengths)])
-    return csr_array((X.data[kept], X.indices[kept], np.concatenate(([0], np.cumsum(n_kept)))), shape=X.shape)
+    return csr_array(
+        (X.data[kept], X.indices[kept], np.concatenate(([0], np.cumsum(n_kept)))), shape=X.shape
+    )

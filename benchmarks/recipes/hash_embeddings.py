@@ -89,7 +89,11 @@ def _run(settings: HashEmbeddingSettings, run: Run) -> Iterator[Result]:
     for parameter, value in grid[len(results) :]:
         run.log(f"{settings.dataset}: cross-validating {parameter} {value:,}")
         on_progress = fit_progress(run, len(results), n_results, n_fits=settings.folds)
-        results.append(cross_validate_value(settings, parameter, value, texts, run.seed, run.folder, on_progress))
+        results.append(
+            cross_validate_value(
+                settings, parameter, value, texts, run.seed, run.folder, on_progress
+            )
+        )
         yield results[-1]
     chosen = _best(results[: len(grid)])
     settings = replace(settings, **chosen)
@@ -98,7 +102,11 @@ def _run(settings: HashEmbeddingSettings, run: Run) -> Iterator[Result]:
         yield from _run_ensemble(settings, run, counted, results[len(grid) :], chosen)
     else:
         on_progress = fit_progress(run, n_results - 1, n_results)
-        yield {"part": "test", "chosen": chosen, **train_and_test(settings, counted, run.seed, on_progress)[0]}
+        yield {
+            "part": "test",
+            "chosen": chosen,
+            **train_and_test(settings, counted, run.seed, on_progress)[0],
+        }
 
 
 def _check(settings: HashEmbeddingSettings) -> None:
@@ -107,24 +115,32 @@ def _check(settings: HashEmbeddingSettings) -> None:
 
     if settings.n_embeddings_grid and not settings.dictionary:
         raise ValueError(
-            "n_embeddings_grid holds sizes of a dictionary, but dictionary=no: set dictionary=yes, or leave it empty."
+            "n_embeddings_grid holds sizes of a dictionary, but dictionary=no: set "
+            "dictionary=yes, or leave it empty."
         )
     if settings.n_embeddings_grid and settings.n_buckets_grid:
-        raise ValueError("n_embeddings_grid and n_buckets_grid cannot both be given: leave one of them empty.")
+        raise ValueError(
+            "n_embeddings_grid and n_buckets_grid cannot both be given: leave one of them empty."
+        )
     if settings.folds < 1 or settings.members < 1:
-        raise ValueError(f"folds and members must be at least 1, got {settings.folds} and {settings.members}.")
+        raise ValueError(
+            f"folds and members must be at least 1, got {settings.folds} and {settings.members}."
+        )
     if settings.n_train < 0 or settings.n_test < 0:
         raise ValueError(
-            f"n_train and n_test must be at least 0 (0: all rows), got {settings.n_train} and {settings.n_test}."
+            f"n_train and n_test must be at least 0 (0: all rows), got {settings.n_train} and "
+            f"{settings.n_test}."
         )
     if len(settings.ngram_range) != 2:
         raise ValueError(
-            "ngram_range must be two integers, the words of the shortest and of the longest n-gram, got "
-            f"{settings.ngram_range}: write 1,2 for unigrams and bigrams."
+            "ngram_range must be two integers, the words of the shortest and of the longest "
+            f"n-gram, got {settings.ngram_range}: write 1,2 for unigrams and bigrams."
         )
     classifier = make_classifier(settings, 0)  # invalid parameters must fail before texts are read
     validate_parameter_constraints(
-        classifier._parameter_constraints, classifier.get_params(deep=False), type(classifier).__name__
+        classifier._parameter_constraints,
+        classifier.get_params(deep=False),
+        type(classifier).__name__,
     )
 
 
@@ -136,7 +152,11 @@ def _best(results: list[Result]) -> dict[str, Any]:
 
 
 def _run_ensemble(
-    settings: HashEmbeddingSettings, run: Run, counted: CountedTexts, previous: list[Result], chosen: dict[str, Any]
+    settings: HashEmbeddingSettings,
+    run: Run,
+    counted: CountedTexts,
+    previous: list[Result],
+    chosen: dict[str, Any],
 ) -> Iterator[Result]:
     """Train the members that are still missing, and average the probabilities of all."""
     import numpy as np
@@ -156,13 +176,18 @@ def _run_ensemble(
             trained.append(result)
             yield result
     seconds = counted.train_seconds + sum(result["fit_seconds"] for result in trained)
-    shared, summed = ("n_train", "n_test", "n_classes"), ("n_parameters", "epochs", "fit_seconds", "test_seconds")
+    shared, summed = (
+        ("n_train", "n_test", "n_classes"),
+        ("n_parameters", "epochs", "fit_seconds", "test_seconds"),
+    )
     # Only these keys: previous results also hold their provenance, such as their step.
     yield {
         "part": "test",
         "chosen": chosen,
         "members": settings.members,
-        "accuracy": accuracy_of(np.unique(counted.train_labels), np.mean(probabilities, axis=0), counted.test_labels),
+        "accuracy": accuracy_of(
+            np.unique(counted.train_labels), np.mean(probabilities, axis=0), counted.test_labels
+        ),
         **{name: trained[0][name] for name in shared},
         **{name: sum(result[name] for result in trained) for name in summed},
         "count_seconds": counted.train_seconds,
@@ -180,10 +205,13 @@ def _train_member(
     run.log(f"{settings.dataset}: member {member + 1} of {settings.members}")
     n_results = _n_results(settings)
     on_progress = fit_progress(run, n_results - 1 - settings.members + member, n_results)
-    result, probabilities = train_and_test(settings, counted, settings.members * run.seed + member, on_progress)
+    result, probabilities = train_and_test(
+        settings, counted, settings.members * run.seed + member, on_progress
+    )
     unfinished = path.with_suffix(".unfinished.npy")
     np.save(unfinished, probabilities)
-    unfinished.replace(path)  # before the result is written, so that a run that resumes after it finds the whole file
+    # before the result is written, so that a run that resumes after it finds the whole file
+    unfinished.replace(path)
     return {"part": "member", "member": member, **result}, probabilities
 
 
@@ -191,7 +219,12 @@ def _recipe(name: str) -> Recipe:
     settings = SETTINGS[name]
     quick = dict(_QUICK)
     if settings.dictionary:
-        quick |= {"n_embeddings": 2000, "embedding_dim": 8, "hidden_layer_sizes": (8, 8), "folds": 1}
+        quick |= {
+            "n_embeddings": 2000,
+            "embedding_dim": 8,
+            "hidden_layer_sizes": (8, 8),
+            "folds": 1,
+        }
         quick |= {"members": 2} if settings.members > 1 else {}
         quick |= {"n_embeddings_grid": (500, 2000)} if settings.n_embeddings_grid else {}
         quick |= {"n_buckets_grid": (50, 500)} if settings.n_buckets_grid else {}

@@ -49,18 +49,27 @@ class HsigmoidPtbSettings:
     """Settings of the experiment; the metadata of each field describe it."""
 
     data: str = setting(
-        "", "folder with train.txt and valid.txt; empty: ptb in the folder that HASHNLP_DATA names", recorded=False
+        "",
+        "folder with train.txt and valid.txt; empty: ptb in the folder that HASHNLP_DATA names",
+        recorded=False,
     )
     checkpoint_dir: str = setting(
-        "", "folder for checkpoints, one subfolder per run; empty: they are deleted after the run", recorded=False
+        "",
+        "folder for checkpoints, one subfolder per run; empty: they are deleted after the run",
+        recorded=False,
     )
     order: int = setting(5, "words of an n-gram: the context and the predicted word")
     embedding_dim: int = setting(32, "embedding dimension")
     hidden_size: int = setting(256, "hidden size")
     dropout: float = setting(0.5, "dropout probability of the hidden layer")
-    bias_learning_rate: float = setting(2.0, "factor on the learning rate of the hidden layer's bias")
-    # A copy of the language model's names, since its module loads torch; the model refuses unknown names.
-    tree: Literal["balanced", "binary_cluster", "cluster", "complete", "huffman", "random", "two_level"] = setting(
+    bias_learning_rate: float = setting(
+        2.0, "factor on the learning rate of the hidden layer's bias"
+    )
+    # A copy of the language model's names, since its module loads torch; the model refuses unknown
+    # names.
+    tree: Literal[
+        "balanced", "binary_cluster", "cluster", "complete", "huffman", "random", "two_level"
+    ] = setting(
         "complete", "complete as in the reference; or huffman, cluster, balanced, random, two_level"
     )
     epochs: int = setting(30, "epochs on train.txt")
@@ -82,7 +91,8 @@ _QUICK = HsigmoidPtbSettings(
 
 
 def _run(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
-    # Training resumes from the checkpoints in its folder; previous results are computed again, in a second per epoch.
+    # Training resumes from the checkpoints in its folder; previous results are computed again, in a
+    # second per epoch.
     return islice(_run_whole(settings, run), len(run.previous), None)
 
 
@@ -97,7 +107,9 @@ def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
     model = _train(settings, run, checkpoints, train, valid)
     vocabulary = model.vocabulary_
     windows = [
-        window for sentence in valid for window in sentence_windows(sentence, order=settings.order, padding="reference")
+        window
+        for sentence in valid
+        for window in sentence_windows(sentence, order=settings.order, padding="reference")
     ]
     contexts = [context for context, _ in windows]
     expected = [word if word in vocabulary else "<unk>" for _, word in windows]
@@ -105,14 +117,21 @@ def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
         epoch = entry["epoch"]
         saved = load_model(checkpoints / f"epoch-{epoch:05d}")
         hit_rates = {
-            search: _accuracy(saved.predict(contexts, search).tolist(), expected) for search in ("greedy", "exact")
+            search: _accuracy(saved.predict(contexts, search).tolist(), expected)
+            for search in ("greedy", "exact")
         }
-        run.log(f"epoch {epoch}: hit rate {hit_rates['greedy']:.2%} greedy, {hit_rates['exact']:.2%} exact")
+        run.log(
+            f"epoch {epoch}: hit rate {hit_rates['greedy']:.2%} greedy, {hit_rates['exact']:.2%} "
+            "exact"
+        )
         yield {
             "part": "epoch",
             "epoch": epoch,
             "seconds": round(entry["dur"], 3),
-            **{name: entry[name] for name in ("train_loss", "valid_loss", "train_perplexity", "valid_perplexity")},
+            **{
+                name: entry[name]
+                for name in ("train_loss", "valid_loss", "train_perplexity", "valid_perplexity")
+            },
             "n_words": len(expected),
             "n_vocabulary": len(vocabulary) - 1,
             "hit_rate_greedy": hit_rates["greedy"],
@@ -128,7 +147,8 @@ def _run_whole(settings: HsigmoidPtbSettings, run: Run) -> Iterator[Result]:
 def _checkpoint_folder(settings: HsigmoidPtbSettings, run: Run) -> Path:
     if not settings.checkpoint_dir:
         return run.folder / "checkpoints"
-    # Training resumes from any checkpoint in its folder, even of another seed: each run needs a separate folder.
+    # Training resumes from any checkpoint in its folder, even of another seed: each run needs a
+    # separate folder.
     name = PlannedRun(HSIGMOID_PTB, settings, run.seed).folder_name
     return Path(settings.checkpoint_dir) / f"seed-{run.seed}-{name}"
 
@@ -151,10 +171,14 @@ def _train(
         hidden_layer="sigmoid",
         init="reference",
         padding="reference",
-        regularization=Regularization(settings.dropout, 0.0, weight_decay=settings.weight_decay, max_grad_norm=None),
+        regularization=Regularization(
+            settings.dropout, 0.0, weight_decay=settings.weight_decay, max_grad_norm=None
+        ),
         optimizer=settings.optimizer,
         learning_rate=settings.learning_rate,
-        schedule=LanguageSchedule(settings.schedule, 0, bias_learning_rate=settings.bias_learning_rate),
+        schedule=LanguageSchedule(
+            settings.schedule, 0, bias_learning_rate=settings.bias_learning_rate
+        ),
         max_epochs=settings.epochs,
         batch_size=settings.batch_size,
         checkpoint_dir=(checkpoints, "all"),
@@ -177,7 +201,15 @@ def _report(results: Sequence[Result]) -> list[Table]:
 
 
 def _tables(results: Sequence[Result]) -> list[Table]:
-    header = ["epoch", "seed", "seconds", "training perplexity", "validation", "hit rate, greedy", "exact"]
+    header = [
+        "epoch",
+        "seed",
+        "seconds",
+        "training perplexity",
+        "validation",
+        "hit rate, greedy",
+        "exact",
+    ]
     rows = [
         [
             str(result["epoch"]),

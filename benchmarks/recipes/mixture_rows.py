@@ -32,13 +32,19 @@ class NetworkSettings:
     dropout: float = setting(0.5, "dropout probability of the hidden layer")
     embedding_dropout: float = setting(0.2, "dropout probability of the embeddings")
     n_direct: int = setting(2**24, "size of the table of hashed direct connections")
-    far_context: int = setting(64, "words before the n-gram, also of earlier sentences, as a bag of words; 0: none")
+    far_context: int = setting(
+        64, "words before the n-gram, also of earlier sentences, as a bag of words; 0: none"
+    )
     epochs: int = setting(6, "epochs of the network; the best on the validation text is restored")
     batch_size: int = setting(512, "batch size, in predicted words")
     learning_rate: float = setting(0.3, "learning rate")
-    direct_learning_rate: float = setting(4.0, "factor of the learning rate of hashed direct connections")
+    direct_learning_rate: float = setting(
+        4.0, "factor of the learning rate of hashed direct connections"
+    )
     tree: Literal["learned", "cluster", "huffman"] = setting(
-        "learned", "tree of the hierarchical softmax: learned by a small network before, or cluster, or huffman"
+        "learned",
+        "tree of the hierarchical softmax: learned by a small network before, or cluster, or "
+        "huffman",
     )
     tree_epochs: int = setting(2, "epochs of the small network that the tree is learned from")
 
@@ -78,9 +84,13 @@ def train_network(
         far_context=settings.far_context,
         across_sentences=True,
         vocabulary=vocabulary,
-        regularization=Regularization(settings.dropout, settings.embedding_dropout, max_grad_norm=None),
+        regularization=Regularization(
+            settings.dropout, settings.embedding_dropout, max_grad_norm=None
+        ),
         learning_rate=settings.learning_rate,
-        schedule=LanguageSchedule(warmup_steps=0, direct_learning_rate=settings.direct_learning_rate),
+        schedule=LanguageSchedule(
+            warmup_steps=0, direct_learning_rate=settings.direct_learning_rate
+        ),
         max_epochs=settings.epochs,
         batch_size=settings.batch_size,
         early_stopping=EarlyStopping("valid_loss", patience=None),
@@ -104,7 +114,10 @@ def score_row(names: tuple[str, ...], model: Any, texts: Texts, seconds: float, 
         "n_vocabulary": len(model.vocabulary_) - 1,
         "seconds": round(seconds, 3),
     }
-    run.log(f"{' + '.join(names)}: {result['valid_perplexity']:.1f} valid, {result['test_perplexity']:.1f} test")
+    run.log(
+        f"{' + '.join(names)}: {result['valid_perplexity']:.1f} valid, "
+        f"{result['test_perplexity']:.1f} test"
+    )
     return result
 
 

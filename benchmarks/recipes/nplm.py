@@ -39,7 +39,12 @@ _NETWORKS: dict[str, dict[str, Any]] = {
     "the post": _POST,
     "the post, with W": _POST | {"direct_connections": True},
     "small initial weights": _POST | {"init": "default"},
-    "tree and AdaGrad": {"output": "hsigmoid", "tree": "cluster", "init": "default", "optimizer": "adagrad"},
+    "tree and AdaGrad": {
+        "output": "hsigmoid",
+        "tree": "cluster",
+        "init": "default",
+        "optimizer": "adagrad",
+    },
 }
 
 
@@ -49,7 +54,8 @@ class NplmSettings:
 
     data: str = setting(
         "",
-        "folder with train.txt, valid.txt and test.txt; empty: ptb in the folder that HASHNLP_DATA names",
+        "folder with train.txt, valid.txt and test.txt; empty: ptb in the folder that "
+        "HASHNLP_DATA names",
         recorded=False,
     )
     num_steps: int = setting(4, "words of the context: k in the post")
@@ -66,7 +72,15 @@ class NplmSettings:
 
 
 _QUICK = NplmSettings(
-    data=STDLIB, embed_dim=4, hidden_dim=8, num_epochs=2, lr=0.1, log_every=20, n_train=300, n_valid=30, n_test=30
+    data=STDLIB,
+    embed_dim=4,
+    hidden_dim=8,
+    num_epochs=2,
+    lr=0.1,
+    log_every=20,
+    n_train=300,
+    n_valid=30,
+    n_test=30,
 )
 
 
@@ -94,11 +108,15 @@ def _run(settings: NplmSettings, run: Run) -> Iterator[Result]:
                 }
                 for entry in model.history_
             ],
-            "log": [[line["epoch"], line["step"], round(line["train_loss"], 5)] for line in model.log_],
+            "log": [
+                [line["epoch"], line["step"], round(line["train_loss"], 5)] for line in model.log_
+            ],
             "valid_perplexity": model.history_[-1]["valid_perplexity"],
             "test_perplexity": model.perplexity(test),
         }
-        run.log(f"{name}: {result['valid_perplexity']:.1f} valid, {result['test_perplexity']:.1f} test")
+        run.log(
+            f"{name}: {result['valid_perplexity']:.1f} valid, {result['test_perplexity']:.1f} test"
+        )
         yield result
 
 
@@ -136,12 +154,28 @@ def _report(results: Sequence[Result]) -> list[Table]:
 
 
 def _tables(results: Sequence[Result]) -> list[Table]:
-    header = ["network", "seed", "parameters", "s per epoch", "loss, epoch 1", "last", "valid. perplexity", "test"]
-    notes = [
-        f"{results[0]['settings']['num_epochs']} epochs; the loss is the average over an epoch's training batches. The "
-        "post states no figures."
+    header = [
+        "network",
+        "seed",
+        "parameters",
+        "s per epoch",
+        "loss, epoch 1",
+        "last",
+        "valid. perplexity",
+        "test",
     ]
-    return [Table("The network of the post on the Penn Treebank", header, [_row(result) for result in results], notes)]
+    notes = [
+        f"{results[0]['settings']['num_epochs']} epochs; the loss is the average over an epoch's "
+        "training batches. The post states no figures."
+    ]
+    return [
+        Table(
+            "The network of the post on the Penn Treebank",
+            header,
+            [_row(result) for result in results],
+            notes,
+        )
+    ]
 
 
 def _row(result: Result) -> list[str]:

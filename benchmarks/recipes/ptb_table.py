@@ -8,7 +8,13 @@ from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from benchmarks.recipes.mixture_rows import NetworkSettings, Texts, mixture_table, score_row, train_network
+from benchmarks.recipes.mixture_rows import (
+    NetworkSettings,
+    Texts,
+    mixture_table,
+    score_row,
+    train_network,
+)
 from benchmarks.recipes.texts import read_sentences, treebank_folder
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import STDLIB, setting
@@ -55,8 +61,9 @@ _PUBLISHED = {
     ((_NETWORK, _KNESER_NEY, _CACHE), False): "106.6",
 }
 _OTHERS = (
-    "Others, published: log-bilinear model 144.5, with Kneser-Ney and cache 105.8; recurrent network 124.7, with both "
-    "97.5; n-gram model within and across sentences 116.6, with both 108.7; LSTM 114.5; AWD-LSTM 57.3"
+    "Others, published: log-bilinear model 144.5, with Kneser-Ney and cache 105.8; recurrent "
+    "network 124.7, with both 97.5; n-gram model within and across sentences 116.6, with both "
+    "108.7; LSTM 114.5; AWD-LSTM 57.3"
 )
 
 
@@ -66,11 +73,14 @@ class PtbTableSettings(NetworkSettings):
 
     data: str = setting(
         "",
-        "folder with train.txt, valid.txt and test.txt; empty: ptb in the folder that HASHNLP_DATA names",
+        "folder with train.txt, valid.txt and test.txt; empty: ptb in the folder that "
+        "HASHNLP_DATA names",
         recorded=False,
     )
     cache_size: int = setting(1000, "words that the cache remembers")
-    frequency_bins: bool = setting(False, "whether weights depend on the frequency of the last two words")
+    frequency_bins: bool = setting(
+        False, "whether weights depend on the frequency of the last two words"
+    )
     n_train: int = setting(0, "training sentences; 0: all")
     n_valid: int = setting(0, "validation sentences; 0: all")
     n_test: int = setting(0, "test sentences; 0: all")
@@ -95,7 +105,11 @@ def _run(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
 
 
 def _run_whole(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
-    from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
+    from sklearn_hashnlp.language import (
+        CacheLanguageModel,
+        InterpolatedLanguageModel,
+        KneserNeyLanguageModel,
+    )
 
     folder = treebank_folder(settings.data, PTB_TABLE.name, run.folder)
     text = Texts(
@@ -109,11 +123,15 @@ def _run_whole(settings: PtbTableSettings, run: Run) -> Iterator[Result]:
         if names == (_KNESER_NEY,):
             models[_KNESER_NEY] = KneserNeyLanguageModel(order=settings.order).fit(text.train)
             vocabulary = models[_KNESER_NEY].vocabulary_
-            models[_CACHE] = CacheLanguageModel(cache_size=settings.cache_size, vocabulary=vocabulary).fit(text.train)
+            models[_CACHE] = CacheLanguageModel(
+                cache_size=settings.cache_size, vocabulary=vocabulary
+            ).fit(text.train)
         elif names == (_NETWORK,):
             models[_NETWORK] = train_network(settings, run, text, vocabulary)
         members = [models[name] for name in names]
-        model = InterpolatedLanguageModel(members, frequency_bins=settings.frequency_bins, prefit=True)
+        model = InterpolatedLanguageModel(
+            members, frequency_bins=settings.frequency_bins, prefit=True
+        )
         model.fit(text.train if settings.frequency_bins else None, X_valid=text.valid)
         yield score_row(names, model, text, perf_counter() - started, run)
 
@@ -129,12 +147,19 @@ def _report(results: Sequence[Result]) -> list[Table]:
 def _tables(results: Sequence[Result]) -> list[Table]:
     last = results[-1]
     notes = [
-        f"{last['n_words']:,} test words and ends of sentences, {last['n_vocabulary']:,} words in the vocabulary; the "
-        "weights are learned on valid.txt",
+        f"{last['n_words']:,} test words and ends of sentences, {last['n_vocabulary']:,} words in "
+        "the vocabulary; the weights are learned on valid.txt",
         _OTHERS,
     ]
-    title, options = "Language models on the Penn Treebank", {"default": PTB_TABLE.settings, "notes": notes}
-    return [mixture_table(title, results, _PUBLISHED, **options, text_settings=("n_train", "n_valid", "n_test"))]
+    title, options = (
+        "Language models on the Penn Treebank",
+        {"default": PTB_TABLE.settings, "notes": notes},
+    )
+    return [
+        mixture_table(
+            title, results, _PUBLISHED, **options, text_settings=("n_train", "n_valid", "n_test")
+        )
+    ]
 
 
 PTB_TABLE = Recipe(

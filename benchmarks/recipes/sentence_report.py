@@ -38,7 +38,9 @@ class SentenceReportSettings:
     device: str = setting("auto", "device", recorded=False)
 
 
-_QUICK = SentenceReportSettings(paragraphs=STDLIB, dataset=STDLIB, n_paragraphs=50, n_reviews=50, n_layers=1)
+_QUICK = SentenceReportSettings(
+    paragraphs=STDLIB, dataset=STDLIB, n_paragraphs=50, n_reviews=50, n_layers=1
+)
 
 
 def _run(settings: SentenceReportSettings, run: Run) -> Iterator[Result]:
@@ -57,10 +59,14 @@ def _run(settings: SentenceReportSettings, run: Run) -> Iterator[Result]:
         resume=True,
     )
     needed = "sentence-report needs a text file, a paragraph per line"
-    path = find_text(settings.paragraphs, "wikipedia/paragraphs.txt", needed, run.folder, option="paragraphs")
+    path = find_text(
+        settings.paragraphs, "wikipedia/paragraphs.txt", needed, run.folder, option="paragraphs"
+    )
     encoder.fit(islice(stream_paragraphs(path), settings.n_paragraphs or None))
     seconds, reviews = perf_counter() - started, find_labeled_texts(settings.dataset, settings.data)
-    train, test = (_means(encoder, texts[:some]) for texts in (reviews.train_texts, reviews.test_texts))
+    train, test = (
+        _means(encoder, texts[:some]) for texts in (reviews.train_texts, reviews.test_texts)
+    )
     classifier = LogisticRegression(C=1e3, max_iter=1000).fit(train, reviews.train_labels[:some])
     accuracy = float(classifier.score(test, reviews.test_labels[:some]))
     yield {"accuracy": accuracy, "n_parameters": encoder.n_parameters_, "fit_seconds": seconds}
@@ -72,7 +78,9 @@ def _means(encoder: Any, texts: list[str]) -> Any:
 
     from sklearn_hashnlp.text import split_sentences
 
-    return np.stack([encoder.transform(split_sentences(text) or [""]).mean(axis=0) for text in texts])
+    return np.stack(
+        [encoder.transform(split_sentences(text) or [""]).mean(axis=0) for text in texts]
+    )
 
 
 SENTENCE_REPORT = Recipe(

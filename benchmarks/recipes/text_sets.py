@@ -36,17 +36,35 @@ class Archive(NamedTuple):
 
 # The keys are the names of the sets in the code of the hash-embedding paper.
 ARCHIVES = {
-    "ag": Archive("ag_news", 12, "9a8c300eabb45750237fcc669f61cb8a3448f3ef6f6098e1ce340e444f6872be"),
-    "amazon": Archive("amazon_review_full", 644, "4af62eeee139d0142e0747340b68646d23483d9475c33ea0641ee9175b423443"),
-    "amazon-polarity": Archive(
-        "amazon_review_polarity", 688, "d2a3ee7a214497a5d1b8eaed7c8d7ba2737de00ada3b0ec46243983efa100361"
+    "ag": Archive(
+        "ag_news", 12, "9a8c300eabb45750237fcc669f61cb8a3448f3ef6f6098e1ce340e444f6872be"
     ),
-    "dbpedia": Archive("dbpedia", 68, "42db5221ddedddb673a4cabcc5f3a7d869714c878bcfe4ba94b29d14aa38e417"),
-    "sogou": Archive("sogou_news", 384, "6b77fc935561d339b82aa552d7e31ea59eff492a494920579b3ce70604efb5c2"),
-    "yahoo": Archive("yahoo_answers", 319, "2d4277855faf8b35259009425fa8f7fe1888b5644b47165508942d000f4c96ae"),
-    "yelp": Archive("yelp_review_full", 196, "56006b0a17a370f1e366504b1f2c3e3754e4a3dda17d3e718a885c552869a559"),
+    "amazon": Archive(
+        "amazon_review_full",
+        644,
+        "4af62eeee139d0142e0747340b68646d23483d9475c33ea0641ee9175b423443",
+    ),
+    "amazon-polarity": Archive(
+        "amazon_review_polarity",
+        688,
+        "d2a3ee7a214497a5d1b8eaed7c8d7ba2737de00ada3b0ec46243983efa100361",
+    ),
+    "dbpedia": Archive(
+        "dbpedia", 68, "42db5221ddedddb673a4cabcc5f3a7d869714c878bcfe4ba94b29d14aa38e417"
+    ),
+    "sogou": Archive(
+        "sogou_news", 384, "6b77fc935561d339b82aa552d7e31ea59eff492a494920579b3ce70604efb5c2"
+    ),
+    "yahoo": Archive(
+        "yahoo_answers", 319, "2d4277855faf8b35259009425fa8f7fe1888b5644b47165508942d000f4c96ae"
+    ),
+    "yelp": Archive(
+        "yelp_review_full", 196, "56006b0a17a370f1e366504b1f2c3e3754e4a3dda17d3e718a885c552869a559"
+    ),
     "yelp-polarity": Archive(
-        "yelp_review_polarity", 166, "528f22e286cad085948acbc3bea7e58188416546b0e364d0ae4ca0ce666abe35"
+        "yelp_review_polarity",
+        166,
+        "528f22e286cad085948acbc3bea7e58188416546b0e364d0ae4ca0ce666abe35",
     ),
 }
 

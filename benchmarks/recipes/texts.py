@@ -31,8 +31,8 @@ def find_text(data: str, name: str, needed: str, folder: Path, *, option: str = 
         return Path(data)
     if "HASHNLP_DATA" not in os.environ:
         raise ValueError(
-            f"{needed}: pass it by --set {option}=PATH, or name it {name} in the folder that the environment variable "
-            "HASHNLP_DATA names."
+            f"{needed}: pass it by --set {option}=PATH, or name it {name} in the folder that the "
+            "environment variable HASHNLP_DATA names."
         )
     return Path(os.environ["HASHNLP_DATA"]) / name
 
@@ -40,16 +40,25 @@ def find_text(data: str, name: str, needed: str, folder: Path, *, option: str = 
 def treebank_folder(data: str, recipe: str, folder: Path) -> Path:
     """Return the folder with train.txt, valid.txt and test.txt."""
     files = "its train.txt, valid.txt and test.txt are data/ptb.train.txt, data/ptb.valid.txt and data/ptb.test.txt"
-    return find_text(data, "ptb", f"{recipe} needs a folder with the Penn Treebank ({files} of {_ADDRESS})", folder)
+    return find_text(
+        data,
+        "ptb",
+        f"{recipe} needs a folder with the Penn Treebank ({files} of {_ADDRESS})",
+        folder,
+    )
 
 
 def read_sentences(path: Path, n_sentences: int) -> list[str]:
     """Read the first sentences of a file; all if the number is 0."""
     from sklearn_hashnlp._text_files import read_lines
 
-    sentences = list(islice((line for line in read_lines(path) if not line.isspace()), n_sentences or None))
+    sentences = list(
+        islice((line for line in read_lines(path) if not line.isspace()), n_sentences or None)
+    )
     if not sentences:
-        raise ValueError(f"{path} has no sentences; expected one per line, words separated by spaces.")
+        raise ValueError(
+            f"{path} has no sentences; expected one per line, words separated by spaces."
+        )
     return sentences
 
 
@@ -67,8 +76,13 @@ def find_labeled_texts(dataset: str, data: str) -> TextSet:
 def _split(texts: list[str], labels: NDArray[np.str_]) -> TextSet:
     import numpy as np
 
-    is_test = np.random.RandomState(0).permutation(len(texts)) < max(len(texts) // _ROWS_PER_TEST_ROW, 1)
-    train, test = ([text for text, mask in zip(texts, is_test, strict=True) if mask == kind] for kind in (False, True))
+    is_test = np.random.RandomState(0).permutation(len(texts)) < max(
+        len(texts) // _ROWS_PER_TEST_ROW, 1
+    )
+    train, test = (
+        [text for text, mask in zip(texts, is_test, strict=True) if mask == kind]
+        for kind in (False, True)
+    )
     return TextSet(train, labels[~is_test], test, labels[is_test])
 
 
@@ -81,7 +95,8 @@ def _shuffled_docstrings(n_labels: int) -> tuple[list[str], NDArray[np.str_]]:
     texts, labels = load_stdlib_docstrings(return_X_y=True)
     names, counts = np.unique(labels, return_counts=True)
     rows = np.flatnonzero(np.isin(labels, names[np.argsort(-counts)[:n_labels]]))
-    np.random.RandomState(1).shuffle(rows)  # not the split's seed, which would choose the first rows
+    # not the split's seed, which would choose the first rows
+    np.random.RandomState(1).shuffle(rows)
     return [texts[row] for row in rows], labels[rows]
 
 
@@ -92,7 +107,9 @@ def _write_docstrings(folder: Path) -> Path:
         [" ".join(re.findall(r"\w+|[^\w\s]", paragraph)) for paragraph in text.split("\n\n")]
         for text in _shuffled_docstrings(20)[0]
     ]
-    (folder / "paragraphs.txt").write_text("\n\n".join(map("\n".join, articles)) + "\n", encoding="utf-8")
+    (folder / "paragraphs.txt").write_text(
+        "\n\n".join(map("\n".join, articles)) + "\n", encoding="utf-8"
+    )
     for index, part in enumerate(("train", "valid", "test")):
         lines = [line for article in articles[index::3] for line in article]
         (folder / f"{part}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

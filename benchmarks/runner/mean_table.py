@@ -26,8 +26,16 @@ def mean_table(results: Sequence[Result]) -> list[Table]:
 
 def _table(name: str, results: Sequence[Result]) -> Table:
     keys = dict.fromkeys(key for result in results for key in result if key not in PROVENANCE)
-    texts = [key for key in keys if all(isinstance(result.get(key, ""), (str, bool)) for result in results)]
-    numbers = [key for key in keys if key not in texts and all(_is_number(result.get(key, 0)) for result in results)]
+    texts = [
+        key
+        for key in keys
+        if all(isinstance(result.get(key, ""), (str, bool)) for result in results)
+    ]
+    numbers = [
+        key
+        for key in keys
+        if key not in texts and all(_is_number(result.get(key, 0)) for result in results)
+    ]
     by_settings = group_by_settings(results)
     rows = []
     for settings, group in by_settings:
@@ -36,7 +44,9 @@ def _table(name: str, results: Sequence[Result]) -> Table:
             steps[result.get("step", 0)].append(result)
         for _, members in sorted(steps.items()):
             cells = [format_setting(members[0].get(key, "")) for key in texts]
-            cells += [_mean([result[key] for result in members if key in result]) for key in numbers]
+            cells += [
+                _mean([result[key] for result in members if key in result]) for key in numbers
+            ]
             rows.append([*([settings] if len(by_settings) > 1 else []), *cells, str(len(members))])
     header = [*(["settings"] if len(by_settings) > 1 else []), *texts, *numbers, "seeds"]
     return Table(name, header, rows, ["Mean ± standard deviation over seeds."])

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from benchmarks.runner.recipe import Result
 from benchmarks.runner.run import PlannedRun
@@ -22,11 +29,14 @@ class RunProgress(Listener):
         self.n_added = 0
         self._n_runs = n_runs
         self._n_finished = 0
-        self._fractions: dict[str, float] = {}  # completed, of each run that was not finished before
+        # completed, of each run that was not finished before
+        self._fractions: dict[str, float] = {}
         self._n_results: dict[str, int] = {}
         self._bars: dict[str, TaskID] = {}
         self._total_bar: TaskID | None = None
-        self._console = Console(stderr=True, quiet=quiet, markup=False, emoji=False, highlight=False, soft_wrap=True)
+        self._console = Console(
+            stderr=True, quiet=quiet, markup=False, emoji=False, highlight=False, soft_wrap=True
+        )
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -53,7 +63,9 @@ class RunProgress(Listener):
             self._console.print(f"{run.name}: finished before")
             return
         if previous:
-            self._console.print(f"{run.name}: resumed after {len(previous)} of {run.n_results} results")
+            self._console.print(
+                f"{run.name}: resumed after {len(previous)} of {run.n_results} results"
+            )
         self._n_results[run.identity] = len(previous)
         self._fractions[run.identity] = len(previous) / run.n_results
 
@@ -99,7 +111,9 @@ class RunProgress(Listener):
         self._update(run, 1.0)
         self._progress.remove_task(self._bars.pop(run.identity))
         if self._n_runs > 1:
-            self._console.print(f"{run.name}: {outcome} ({self._n_finished} of {self._n_runs} runs)")
+            self._console.print(
+                f"{run.name}: {outcome} ({self._n_finished} of {self._n_runs} runs)"
+            )
 
 
 def one_line(error: Exception) -> str:

@@ -37,7 +37,8 @@ class Run:
     folder: Path  # for intermediate files; kept when a run is interrupted, deleted at the end
     previous: Sequence[Result] = ()  # the first results of an interrupted run, in order
     log: Log = field(default=no_log, repr=False)  # called with a line of text
-    progress: Progress = field(default=no_progress, repr=False)  # called with the work that is done and the total
+    # called with the work that is done and the total
+    progress: Progress = field(default=no_progress, repr=False)
 
 
 def fit_progress(run: Run, done: int, total: int, *, n_fits: int = 1) -> Callable[[float], None]:
@@ -78,8 +79,9 @@ def one_result(_settings: Settings) -> int:
 class Recipe:
     """An experiment that one command repeats.
 
-    All functions must be defined at the top level of a module, so that a run can be sent to another process. ``run``
-    imports numpy, torch and the like in its body, so that listing the recipes is fast.
+    All functions must be defined at the top level of a module, so that a run can be sent to another
+    process. ``run`` imports numpy, torch and the like in its body, so that listing the recipes is
+    fast.
 
     Examples
     --------
@@ -92,27 +94,33 @@ class Recipe:
     name: str  # on the command line
     summary: str  # one line
     description: str  # with the publication, the differences from it, and the running time
-    settings: Settings = field(repr=False)  # an instance of a frozen dataclass, with the default values
+    # an instance of a frozen dataclass, with the default values
+    settings: Settings = field(repr=False)
     # Yields the results after ``Run.previous`` as soon as each is there: dicts that JSON can hold.
     run: Callable[[Settings, Run], Iterator[Result]] = field(repr=False)
-    quick: Settings = field(default=None, repr=False)  # of a trial run of seconds; None: the settings
+    # of a trial run of seconds; None: the settings
+    quick: Settings = field(default=None, repr=False)
     n_results: Callable[[Settings], int] = field(default=one_result, repr=False)  # of a whole run
-    # Called with results of any seeds and settings, of unfinished runs too; recipes with the same one share tables.
+    # Called with results of any seeds and settings, of unfinished runs too; recipes with the same
+    # one share tables.
     report: Callable[[Sequence[Result]], list[Table]] = field(default=mean_table, repr=False)
     plot: Callable[[Sequence[Result], Figure], None] | None = field(default=None, repr=False)
-    packages: Sequence[str] = ("sklearn-hashnlp", "numpy", "torch")  # their versions are written into results
+    # their versions are written into results
+    packages: Sequence[str] = ("sklearn-hashnlp", "numpy", "torch")
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or self.name.startswith("-"):
-            raise ValueError(f"Recipe: name must be a string for the command line, got {self.name!r}.")
+            raise ValueError(
+                f"Recipe: name must be a string for the command line, got {self.name!r}."
+            )
         owner = f"The recipe {self.name!r}"
         if self.quick is None:
             object.__setattr__(self, "quick", self.settings)
         check_settings(self.settings, owner)
         if type(self.quick) is not type(self.settings):
             raise TypeError(
-                f"{owner}: quick must be of the class of its settings, {type(self.settings).__name__}, got "
-                f"{self.quick!r}."
+                f"{owner}: quick must be of the class of its settings, "
+                f"{type(self.settings).__name__}, got {self.quick!r}."
             )
         for role in ("run", "n_results", "report"):
             if not callable(getattr(self, role)):

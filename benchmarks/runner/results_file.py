@@ -46,7 +46,9 @@ class ResultsFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if self.path.exists() and not self.path.is_file():
-            raise ValueError(f"{self.path} must be a file, so that results can be appended to it; it is none.")
+            raise ValueError(
+                f"{self.path} must be a file, so that results can be appended to it; it is none."
+            )
         self._file = self.path.open("a+b")
         try:
             self._lock()
@@ -66,7 +68,8 @@ class ResultsFile:
             lock_file(self._file)
         except BlockingIOError:
             raise BlockingIOError(
-                f"Another run is writing to {self.path}; wait until it has finished, or choose another file."
+                f"Another run is writing to {self.path}; wait until it has finished, or choose "
+                "another file."
             ) from None
 
     def add(self, result: Result) -> None:
@@ -78,8 +81,8 @@ class ResultsFile:
         except OSError as error:
             raise OSError(
                 error.errno,
-                f"a result cannot be written ({error.strerror}). Once it can, run the same command again: it resumes "
-                "after the last result in the file.",
+                f"a result cannot be written ({error.strerror}). Once it can, run the same "
+                "command again: it resumes after the last result in the file.",
                 str(self.path),
             ) from error
 
@@ -91,9 +94,13 @@ class ResultsFile:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        # Closing flushes again; where that fails after a failed write, the first error must be the one that is raised.
+        # Closing flushes again; where that fails after a failed write, the first error must be the
+        # one that is raised.
         with nullcontext() if error is None else suppress(OSError):
             self.close()
 
@@ -105,7 +112,8 @@ def _read(path: Path, file: BinaryIO) -> tuple[list[Result], int]:
         try:
             value = json.loads(line) if line.strip() else None
         except ValueError:  # not JSON, or not UTF-8
-            # An incomplete result starts like this and is cut off; any other text may belong to another program.
+            # An incomplete result starts like this and is cut off; any other text may belong to
+            # another program.
             if line[:2] in (b"{", b'{"') and not line.endswith(b"\n"):
                 break
             raise ValueError(
@@ -120,4 +128,6 @@ def _read(path: Path, file: BinaryIO) -> tuple[list[Result], int]:
 
 def _is_result(value: object) -> TypeGuard[Result]:
     kinds = {"recipe": str, "seed": int, "settings": dict}
-    return isinstance(value, dict) and all(isinstance(value.get(name), kind) for name, kind in kinds.items())
+    return isinstance(value, dict) and all(
+        isinstance(value.get(name), kind) for name, kind in kinds.items()
+    )

@@ -37,7 +37,11 @@ def environment(*packages: str) -> dict[str, Any]:
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "commit": commit_of(Path(__file__).parents[2]),
-        "machine": {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system()},
+        "machine": {
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "system": platform.system(),
+        },
         "versions": {"python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in packages},
     }
@@ -48,7 +52,9 @@ def commit_of(checkout: Path) -> str | None:
     if not (checkout / ".git").exists():  # an installed package has a version
         return None
     try:
-        commit = _git(checkout, "log", "-1", "--format=%h of %cd", "--date=format-local:%Y-%m-%d %H:%M")
+        commit = _git(
+            checkout, "log", "-1", "--format=%h of %cd", "--date=format-local:%Y-%m-%d %H:%M"
+        )
         changed = _git(checkout, "status", "--porcelain", "--", "sklearn_hashnlp")
     except (OSError, subprocess.CalledProcessError):
         return None
@@ -57,7 +63,9 @@ def commit_of(checkout: Path) -> str | None:
 
 def _git(checkout: Path, *arguments: str) -> str:
     command = ["git", "-C", str(checkout), *arguments]
-    done = subprocess.run(command, env=os.environ | {"TZ": "UTC"}, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, env=os.environ | {"TZ": "UTC"}, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -113,13 +121,19 @@ def plan_runs(
     runs: dict[str, PlannedRun] = {}
     for recipe in recipes:
         if datasets and "dataset" not in {field.name for field in fields(recipe.settings)}:
-            raise ValueError(f"The experiment {recipe.name!r} has one dataset only; leave out --data.")
+            raise ValueError(
+                f"The experiment {recipe.name!r} has one dataset only; leave out --data."
+            )
         try:
             changed = change_settings(recipe.quick if quick else recipe.settings, changes)
         except ValueError as error:
             raise ValueError(f"{recipe.name}: {error}") from None
-        per_dataset = [change_settings(changed, [f"dataset={name}"]) for name in datasets] or [changed]
-        for run in (PlannedRun(recipe, settings, seed) for settings in per_dataset for seed in seeds):
+        per_dataset = [change_settings(changed, [f"dataset={name}"]) for name in datasets] or [
+            changed
+        ]
+        for run in (
+            PlannedRun(recipe, settings, seed) for settings in per_dataset for seed in seeds
+        ):
             runs.setdefault(run.identity, run)
     return list(runs.values())
 
@@ -136,9 +150,10 @@ def run_recipe(
 ) -> Iterator[Result]:
     """Run an experiment, by default with its own settings and a temporary folder.
 
-    Yields each result as soon as it is there, with its provenance: ``recipe``, ``seed``, ``settings`` (without folders
-    and devices), ``step`` (index within the run), ``date``, ``commit`` (of a git checkout, else None), ``machine`` and
-    ``versions``. Of an interrupted run, ``previous`` are its first results, and ``folder`` has its files.
+    Yields each result as soon as it is there, with its provenance: ``recipe``, ``seed``,
+    ``settings`` (without folders and devices), ``step`` (index within the run), ``date``,
+    ``commit`` (of a git checkout, else None), ``machine`` and ``versions``. Of an interrupted run,
+    ``previous`` are its first results, and ``folder`` has its files.
 
     Examples
     --------
@@ -162,8 +177,9 @@ def run_recipe(
             step += 1
     if step != recipe.n_results(settings):
         raise RuntimeError(
-            f"The experiment {recipe.name!r} declares {recipe.n_results(settings)} results for these settings, but "
-            f"yielded {step}: its n_results and run must agree, and run must not yield results of Run.previous."
+            f"The experiment {recipe.name!r} declares {recipe.n_results(settings)} results for "
+            f"these settings, but yielded {step}: its n_results and run must agree, and run must "
+            "not yield results of Run.previous."
         )
 
 
@@ -177,13 +193,15 @@ def _results(recipe: Recipe, settings: Settings, run: Run) -> Iterator[Result]:
         if not isinstance(result, dict):
             raise TypeError(f"{owner}: run must yield dicts, it yielded {result!r}.")
         if taken := sorted(set(PROVENANCE) & set(result)):
-            raise ValueError(f"{owner}: results have the keys {', '.join(taken)} already; choose other keys.")
+            raise ValueError(
+                f"{owner}: results have the keys {', '.join(taken)} already; choose other keys."
+            )
         for key, value in result.items():
             try:
                 json.dumps({key: value})
             except (TypeError, ValueError) as error:
                 raise TypeError(
-                    f"{owner}: JSON cannot hold the result {key!r}, which is {type(value).__name__}; convert it to "
-                    "float, int, str, a list or a dict."
+                    f"{owner}: JSON cannot hold the result {key!r}, which is "
+                    f"{type(value).__name__}; convert it to float, int, str, a list or a dict."
                 ) from error
         yield result

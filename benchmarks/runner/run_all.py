@@ -68,7 +68,10 @@ def run_all(
         if output is None:
             file, root = None, Path(stack.enter_context(tempfile.TemporaryDirectory()), "parts")
         else:
-            file, root = stack.enter_context(ResultsFile(output)), Path(f"{os.fspath(output)}.parts")
+            file, root = (
+                stack.enter_context(ResultsFile(output)),
+                Path(f"{os.fspath(output)}.parts"),
+            )
         tracker = _RunTracker(runs, file, root, listener)
         if processes == 1:
             _run_in_this_process(tracker)
@@ -81,12 +84,16 @@ def run_all(
 class _RunTracker:
     """Tracks the state of all runs, writes their results and calls the listener."""
 
-    def __init__(self, runs: Sequence[PlannedRun], file: ResultsFile | None, root: Path, listener: Listener) -> None:
+    def __init__(
+        self, runs: Sequence[PlannedRun], file: ResultsFile | None, root: Path, listener: Listener
+    ) -> None:
         self.file = file
         self.root = root
         self.listener = listener
         previous = [] if file is None else file.results
-        self.results = {run.identity: completed_steps(previous, run.identity)[: run.n_results] for run in runs}
+        self.results = {
+            run.identity: completed_steps(previous, run.identity)[: run.n_results] for run in runs
+        }
         self.failures: list[tuple[PlannedRun, Exception]] = []
         self.pending: deque[PlannedRun] = deque()
         for run in runs:
@@ -136,10 +143,13 @@ class _RunTracker:
 def _run_in_this_process(tracker: _RunTracker) -> None:
     while tracker.pending:
         run, previous, folder = tracker.start_next()
-        # A full disk or a closed pipe is not a failure of this run: every other run would fail, too.
+        # A full disk or a closed pipe is not a failure of this run: every other run would fail,
+        # too.
         own_errors: list[Exception] = []
 
-        def send(event: str, value: Any, run: PlannedRun = run, own_errors: list[Exception] = own_errors) -> None:
+        def send(
+            event: str, value: Any, run: PlannedRun = run, own_errors: list[Exception] = own_errors
+        ) -> None:
             try:
                 tracker.handle(run, event, value)
             except Exception as error:
@@ -157,7 +167,8 @@ def _run_in_this_process(tracker: _RunTracker) -> None:
 
 
 def _run_in_workers(tracker: _RunTracker, processes: int) -> None:
-    # A fork would copy locks that other threads hold, but not those threads; a spawned interpreter has neither.
+    # A fork would copy locks that other threads hold, but not those threads; a spawned interpreter
+    # has neither.
     context = multiprocessing.get_context("spawn")
     n_threads = max(usable_cores() // processes, 1)
     active: dict[Connection, tuple[PlannedRun, SpawnProcess]] = {}
@@ -166,10 +177,13 @@ def _run_in_workers(tracker: _RunTracker, processes: int) -> None:
             while tracker.pending and len(active) < processes:
                 run, previous, folder = tracker.start_next()
                 receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=worker_main, args=(sender, run, previous, folder, n_threads))
+                process = context.Process(
+                    target=worker_main, args=(sender, run, previous, folder, n_threads)
+                )
                 active[receiver] = (run, process)
                 process.start()
-                sender.close()  # so that only the worker holds this end, and the pipe ends when the worker dies
+                # so that only the worker holds this end, and the pipe ends when the worker dies
+                sender.close()
             ready = set(wait(list(active)))
             for receiver in [connection for connection in active if connection in ready]:
                 run, process = active[receiver]
@@ -184,13 +198,17 @@ def _run_in_workers(tracker: _RunTracker, processes: int) -> None:
                 process.join()
 
 
-def _receive(tracker: _RunTracker, run: PlannedRun, connection: Connection, process: SpawnProcess) -> bool:
+def _receive(
+    tracker: _RunTracker, run: PlannedRun, connection: Connection, process: SpawnProcess
+) -> bool:
     """Handle one event of a worker; return True if more will come."""
     try:
         event, value = connection.recv()
     except (EOFError, OSError):  # OSError: the worker died in the middle of a message
         process.join()
-        message = f"The process of the run ended with exit code {process.exitcode} before the run did"
+        message = (
+            f"The process of the run ended with exit code {process.exitcode} before the run did"
+        )
         if process.exitcode == -9:
             message += "; something killed it, perhaps the system because memory was short"
         event, value = "failed", RuntimeError(f"{message}.")

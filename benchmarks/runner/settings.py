@@ -13,26 +13,41 @@ STDLIB = "stdlib"  # the data of trial runs: docstrings of Python's standard lib
 _KINDS = (int, float, bool, str, tuple[int, ...], tuple[str, ...])
 
 
-def setting(default: Any, help: str, *, recorded: bool = True) -> Any:  # noqa: A002  # as in argparse and typer
+# as in argparse and typer
+def setting(default: Any, help: str, *, recorded: bool = True) -> Any:  # noqa: A002
     """Declare a setting as a field of a dataclass; results hold its value if it is recorded."""
     return field(default=default, metadata={"help": help, "recorded": recorded})
 
 
 def check_settings(settings: Any, owner: str) -> None:
     """Check for an instance of a frozen dataclass with fields that the command line can parse."""
-    if not is_dataclass(settings) or isinstance(settings, type) or not settings.__dataclass_params__.frozen:  # type: ignore[attr-defined]  # of every dataclass
-        hint = " instead of its class: Settings()" if isinstance(settings, type) else ", @dataclass(frozen=True)"
-        raise TypeError(f"{owner}: settings must be an instance of a frozen dataclass{hint}, got {settings!r}.")
+    # of every dataclass
+    if (
+        not is_dataclass(settings)
+        or isinstance(settings, type)
+        or not settings.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    ):
+        hint = (
+            " instead of its class: Settings()"
+            if isinstance(settings, type)
+            else ", @dataclass(frozen=True)"
+        )
+        raise TypeError(
+            f"{owner}: settings must be an instance of a frozen dataclass{hint}, got {settings!r}."
+        )
     types = get_type_hints(type(settings))
     for one in fields(settings):
         kind, value = types[one.name], getattr(settings, one.name)
         if kind not in _KINDS and not _is_choice(kind):
             raise ValueError(
-                f"{owner}: the setting {one.name!r} is declared as {_name_of(kind)}; the command line and the files of "
-                f"results can hold {', '.join(map(_name_of, _KINDS))} and Literal of strings."
+                f"{owner}: the setting {one.name!r} is declared as {_name_of(kind)}; the command "
+                f"line and the files of results can hold {', '.join(map(_name_of, _KINDS))} and "
+                "Literal of strings."
             )
         if not (value in get_args(kind) if _is_choice(kind) else _is_value(value, kind)):
-            raise ValueError(f"{owner}: the setting {one.name!r} must be {_name_of(kind)}, got {value!r}.")
+            raise ValueError(
+                f"{owner}: the setting {one.name!r} must be {_name_of(kind)}, got {value!r}."
+            )
 
 
 def change_settings(settings: Any, changes: Sequence[str]) -> Any:
@@ -46,8 +61,12 @@ def change_settings(settings: Any, changes: Sequence[str]) -> Any:
             raise ValueError(f"A setting must be given as NAME=VALUE, got {change!r}.")
         if name not in names:
             raise ValueError(f"There is no setting {name!r}; there are: {', '.join(names)}.")
-        if joined := [part for part in text.split(",") if part.partition("=")[0] in names and "=" in part]:
-            raise ValueError(f"Each setting needs a --set of its own, got {change!r}; write: --set {joined[0]}.")
+        if joined := [
+            part for part in text.split(",") if part.partition("=")[0] in names and "=" in part
+        ]:
+            raise ValueError(
+                f"Each setting needs a --set of its own, got {change!r}; write: --set {joined[0]}."
+            )
         values[name] = _parse(name, text, types[name])
     return replace(settings, **values)
 
@@ -55,8 +74,14 @@ def change_settings(settings: Any, changes: Sequence[str]) -> Any:
 def settings_as_json(settings: Any) -> dict[str, Any]:
     """Return the recorded settings as JSON values: lists for tuples."""
     values = {one.name: getattr(settings, one.name) for one in fields(settings)}
-    values = {one.name: values[one.name] for one in fields(settings) if _is_recorded(one, values[one.name])}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    values = {
+        one.name: values[one.name]
+        for one in fields(settings)
+        if _is_recorded(one, values[one.name])
+    }
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in values.items()
+    }
 
 
 def _is_recorded(field: Field[Any], value: Any) -> bool:
@@ -89,10 +114,17 @@ def group_by_settings(results: Sequence[dict[str, Any]]) -> list[tuple[str, list
     distinct = [group[0]["settings"] for group in groups.values()]
     names = list(dict.fromkeys(name for settings in distinct for name in settings))
     differing = [
-        name for name in names if len(values := {str(one.get(name)) for one in distinct}) > 1 or STDLIB in values
+        name
+        for name in names
+        if len(values := {str(one.get(name)) for one in distinct}) > 1 or STDLIB in values
     ]
     return [
-        (", ".join(f"{name}={format_setting(settings[name])}" for name in differing if name in settings), group)
+        (
+            ", ".join(
+                f"{name}={format_setting(settings[name])}" for name in differing if name in settings
+            ),
+            group,
+        )
         for settings, group in zip(distinct, groups.values(), strict=True)
     ]
 
@@ -110,24 +142,34 @@ def _is_choice(kind: Any) -> bool:
 def _is_value(value: Any, kind: Any) -> bool:
     """Return whether a value is of one of the kinds of settings; an integer is a float, too."""
     if get_origin(kind) is tuple:
-        return isinstance(value, tuple) and all(type(element) is get_args(kind)[0] for element in value)
+        return isinstance(value, tuple) and all(
+            type(element) is get_args(kind)[0] for element in value
+        )
     return type(value) is kind or (kind is float and type(value) is int)
 
 
 def _name_of(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) and get_origin(kind) is None else str(kind).replace("typing.", "")
+    return (
+        kind.__name__
+        if isinstance(kind, type) and get_origin(kind) is None
+        else str(kind).replace("typing.", "")
+    )
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:
     if kind is bool:
         if text.lower() not in _BOOLEANS:
-            raise ValueError(f"The setting {name!r} must be yes or no (or true or false), got {text!r}.")
+            raise ValueError(
+                f"The setting {name!r} must be yes or no (or true or false), got {text!r}."
+            )
         return _BOOLEANS[text.lower()]
     if kind in (tuple[str, ...], tuple[int, ...]) and text.lower() == _NONE:
         return ()
     if get_origin(kind) is Literal:
         if text not in get_args(kind):
-            raise ValueError(f"The setting {name!r} must be one of {', '.join(get_args(kind))}, got {text!r}.")
+            raise ValueError(
+                f"The setting {name!r} must be one of {', '.join(get_args(kind))}, got {text!r}."
+            )
         return text
     if kind == tuple[str, ...]:
         return tuple(part for part in text.split(",") if part)

@@ -24,7 +24,9 @@ class PairedComparison(NamedTuple):
 
 
 def compare_paired(
-    scores: Mapping[str, Sequence[float]], pairs: Sequence[tuple[str, str]], confidence: float = 0.95
+    scores: Mapping[str, Sequence[float]],
+    pairs: Sequence[tuple[str, str]],
+    confidence: float = 0.95,
 ) -> list[PairedComparison]:
     """Compare the scores of pairs of settings seed by seed."""
     import numpy as np
@@ -32,7 +34,10 @@ def compare_paired(
 
     lengths = {name: len(values) for name, values in scores.items()}
     if len(set(lengths.values())) > 1 or min(lengths.values()) < 2:
-        raise ValueError(f"A paired comparison needs the same number of scores of each, at least two, got {lengths}.")
+        raise ValueError(
+            "A paired comparison needs the same number of scores of each, at least two, got "
+            f"{lengths}."
+        )
     differences = [np.subtract(scores[first], scores[second]) for first, second in pairs]
     p_values = [sign_flip_p_value(difference) for difference in differences]
     comparisons = []
@@ -41,7 +46,9 @@ def compare_paired(
     ):
         mean, n = float(difference.mean()), len(difference)
         half = float(t.ppf((1 + confidence) / 2, n - 1) * difference.std(ddof=1) / n**0.5)
-        comparisons.append(PairedComparison(*pair, mean, mean - half, mean + half, p_value, corrected))
+        comparisons.append(
+            PairedComparison(*pair, mean, mean - half, mean + half, p_value, corrected)
+        )
     return comparisons
 
 
@@ -51,7 +58,10 @@ def sign_flip_p_value(differences: ArrayLike) -> float:
 
     array = np.asarray(differences, dtype=np.float64)
     if not 1 <= len(array) <= MAX_PAIRS or not np.isfinite(array).all():
-        raise ValueError(f"The exact permutation test needs 1 to {MAX_PAIRS} finite differences, got {array.tolist()}.")
+        raise ValueError(
+            f"The exact permutation test needs 1 to {MAX_PAIRS} finite differences, got "
+            f"{array.tolist()}."
+        )
     sums = np.zeros(1)
     for difference in array:
         sums = np.concatenate((sums + difference, sums - difference))

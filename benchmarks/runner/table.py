@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.runner.settings import group_by_settings
 
-_NUMBER = re.compile(r"[<>≤≥≈~]?\s?[+−-]?\.?\d")  # start of a number; a unit or a deviation may follow
+# start of a number; a unit or a deviation may follow
+_NUMBER = re.compile(r"[<>≤≥≈~]?\s?[+−-]?\.?\d")
 _EMPTY = {"", "-", "–", "—"}
 
 
@@ -21,7 +22,9 @@ class Table(NamedTuple):
     notes: Sequence[str] = ()  # sentences below the table
 
 
-def tables_by_settings(results: Sequence[dict[str, Any]], make: Callable[[Any], list[Table]]) -> list[Table]:
+def tables_by_settings(
+    results: Sequence[dict[str, Any]], make: Callable[[Any], list[Table]]
+) -> list[Table]:
     """Make the tables of the results of each settings; titles name the settings that differ."""
     return [
         table._replace(title=f"{table.title} ({changes})" if changes else table.title)
@@ -76,7 +79,8 @@ def _numeric_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> li
     for row in rows:
         if len(row) != len(header):
             raise ValueError(
-                f"Each row of a table must have {len(header)} cells, as its header has, got {len(row)}: {list(row)!r}."
+                f"Each row of a table must have {len(header)} cells, as its header has, got "
+                f"{len(row)}: {list(row)!r}."
             )
     columns = [[row[column] for row in rows] for column in range(len(header))]
     return [

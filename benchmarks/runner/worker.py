@@ -18,7 +18,8 @@ from typing import Any
 from benchmarks.runner.recipe import Result
 from benchmarks.runner.run import PlannedRun, run_recipe
 
-# Read by numpy, torch and joblib when a recipe imports them, which is after its process has started.
+# Read by numpy, torch and joblib when a recipe imports them, which is after its process has
+# started.
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -34,7 +35,9 @@ def execute(run: PlannedRun, previous: Sequence[Result], folder: Path, send: Sen
     """Run a recipe and send its log, with its warnings, its progress and its results."""
     with warnings.catch_warnings():
         warnings.simplefilter("once", UserWarning)
-        warnings.showwarning = lambda message, *_others, **_options: send("log", f"Warning: {message}")
+        warnings.showwarning = lambda message, *_others, **_options: send(
+            "log", f"Warning: {message}"
+        )
         for result in run_recipe(
             run.recipe,
             settings=run.settings,
@@ -48,11 +51,16 @@ def execute(run: PlannedRun, previous: Sequence[Result], folder: Path, send: Sen
 
 
 def worker_main(
-    connection: Connection, run: PlannedRun, previous: Sequence[Result], folder: Path, n_threads: int
+    connection: Connection,
+    run: PlannedRun,
+    previous: Sequence[Result],
+    folder: Path,
+    n_threads: int,
 ) -> None:
     """Execute one run; the target of a worker process."""
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes; the parent kills its workers
+    # Ctrl-C goes to all processes; the parent kills its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in _THREAD_VARIABLES:
         os.environ.setdefault(name, str(n_threads))
     last_update = 0.0

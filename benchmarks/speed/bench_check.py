@@ -1,23 +1,26 @@
 """Regression guard: fails if speed, memory or cold start are worse than the recorded figures.
 
-Each speed is a ratio to scikit-learn in the same process, in turns, both on one thread, by processor time, so that
-other machines and other work on the machine change it little; a start is a ratio to the import of scikit-learn's text
-features and linear models. Memory is in MiB, the growth of the peak of a new process.
+Each speed is a ratio to scikit-learn in the same process, in turns, both on one thread, by
+processor time, so that other machines and other work on the machine change it little; a start is a
+ratio to the import of scikit-learn's text features and linear models. Memory is in MiB, the growth
+of the peak of a new process.
 
 vectorizer   HashingVectorizer's seconds for the same matrix over ours, words 1-2 and characters 1-4
-training     HashingVectorizer (words 1-2) + SGDClassifier's seconds of fit over make_text_classifier's
-prediction   the same pipeline's seconds of predict over ours
-start        `hashnlp predict`, and load_model and predict in Python, over the import of scikit-learn
-memory       of make_text_classifier().fit, and of a transform (words 1-2)
+training     HashingVectorizer (words 1-2) + SGDClassifier's seconds of fit over
+make_text_classifier's prediction   the same pipeline's seconds of predict over ours start
+`hashnlp predict`, and load_model and predict in Python, over the import of scikit-learn memory
+of make_text_classifier().fit, and of a transform (words 1-2)
 
-A ratio of speeds must be at least 75 % of the one in benchmarks/results/check.json; a start or memory at most 1 / 75 %.
-It prints a line for each and ends with exit status 1 if one is worse.
+A ratio of speeds must be at least 75 % of the one in benchmarks/results/check.json; a start or
+memory at most 1 / 75 %. It prints a line for each and ends with exit status 1 if one is worse.
 
     python -m benchmarks run bench_check --data DIR   (also: HASHNLP_DATA=DIR make bench-check)
-    python -m benchmarks run bench_check --data DIR --record   (records new figures: run it while nothing else runs)
-    python -m benchmarks run bench_check --data DIR --rows 500   (a test run; compares nothing)
+    python -m benchmarks run bench_check --data DIR --record   (records new figures: run it while
+    nothing else runs) python -m benchmarks run bench_check --data DIR --rows 500   (a test run;
+    compares nothing)
 
-AG News' training rows are read (and of them the last 7,600 predicted). --output names another file of figures.
+AG News' training rows are read (and of them the last 7,600 predicted). --output names another file
+of figures.
 """
 
 from __future__ import annotations
@@ -36,7 +39,13 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 
-from benchmarks.common.benchmark import FOLDER, BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.benchmark import (
+    FOLDER,
+    BenchmarkParser,
+    environment,
+    read_result,
+    write_result,
+)
 from benchmarks.common.data import DataFolder, Rows
 from benchmarks.common.memory import in_new_process, peak_mb, reset_peak, resident_mb
 from benchmarks.common.timing import median_ratio, order_of_round
@@ -73,14 +82,20 @@ class Comparison(NamedTuple):
         """Return the line that is printed."""
         bound = "at least" if self.more_is_better else "at most"
         verdict = "ok" if self.passes else "WORSE"
-        figures = f"{self.measured:9.2f}   {bound:8} {self.limit:8.2f}   recorded {self.recorded:8.2f}"
+        figures = (
+            f"{self.measured:9.2f}   {bound:8} {self.limit:8.2f}   recorded {self.recorded:8.2f}"
+        )
         return f"{self.name:44}{figures}   {verdict}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--rounds", type=int, default=5, help="number of times each is timed (default: %(default)s)")
-    parser.add_argument("--record", action="store_true", help="write the figures instead of comparing with them")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="number of times each is timed (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="write the figures instead of comparing with them"
+    )
     options = parser.parse_args(arguments)
     if options.rounds < 1:
         parser.error(f"--rounds must be at least 1, got {options.rounds}.")
@@ -93,7 +108,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no figures are recorded in {path}: add --record.")
     measured = measure(data, options.rounds)
     if options.record:
-        write_result(path, environment(*PACKAGES) | {"tolerance": TOLERANCE, "rounds": options.rounds} | measured)
+        write_result(
+            path,
+            environment(*PACKAGES) | {"tolerance": TOLERANCE, "rounds": options.rounds} | measured,
+        )
         print(f"Written: {path}")
         return 0
     if not compares:
@@ -130,7 +148,9 @@ def growth(task: str, rows: Rows) -> float:
     def work(part: slice) -> Any:
         if task == "transform":
             return HashingNgramVectorizer(ngram_range=(1, 2)).transform(rows.texts[part])
-        return make_text_classifier(random_state=0, solver="sgd").fit(rows.texts[part], rows.labels[part])
+        return make_text_classifier(random_state=0, solver="sgd").fit(
+            rows.texts[part], rows.labels[part]
+        )
 
     work(slice(0, 200))  # imports, and kernels from their cache
     idle = resident_mb()
@@ -160,7 +180,10 @@ def speeds(train: Rows, rounds: int) -> Sequence[tuple[str, float]]:
             lambda: peer_pipeline().fit(*train),
             lambda: make_text_classifier(random_state=0).fit(*train),
         ),
-        "prediction, times scikit-learn": (lambda: theirs.predict(some), lambda: ours.predict(some)),
+        "prediction, times scikit-learn": (
+            lambda: theirs.predict(some),
+            lambda: ours.predict(some),
+        ),
     }
     return [(name, ratio_of(*pair, rounds)) for name, pair in pairs.items()]
 
@@ -186,7 +209,14 @@ def starts(model: Path, rounds: int) -> Sequence[tuple[str, float]]:
     """Return processor seconds of new processes as multiples of importing scikit-learn."""
     commands = {
         "peer": [sys.executable, "-c", PEER_START],
-        "start of hashnlp predict, times": [sys.executable, "-m", "sklearn_hashnlp", "predict", "--model", str(model)],
+        "start of hashnlp predict, times": [
+            sys.executable,
+            "-m",
+            "sklearn_hashnlp",
+            "predict",
+            "--model",
+            str(model),
+        ],
         "start of load_model and predict, times": [sys.executable, "-c", OUR_START, str(model)],
     }
     seconds: dict[str, list[float]] = {name: [] for name in commands}
@@ -195,12 +225,15 @@ def starts(model: Path, rounds: int) -> Sequence[tuple[str, float]]:
             spent = processor_seconds(commands[name])
             if round_:
                 seconds[name].append(spent)
-    return [(name, median_ratio(seconds[name], seconds["peer"])) for name in commands if name != "peer"]
+    return [
+        (name, median_ratio(seconds[name], seconds["peer"])) for name in commands if name != "peer"
+    ]
 
 
 def processor_seconds(command: list[str]) -> float:
     """Return the processor seconds of a process that reads one text."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)  # in microseconds; os.times counts in hundredths
+    # in microseconds; os.times counts in hundredths
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, input="one text\n", text=True, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -214,19 +247,41 @@ def report(measured: dict[str, Any], recorded: dict[str, Any]) -> int:
         for name, value in figures.items()
         if name in recorded.get(kind, {})
     ]
-    missing = [name for kind, figures in measured.items() for name in figures if name not in recorded.get(kind, {})]
-    gone = [name for kind, figures in measured.items() for name in recorded.get(kind, {}) if name not in figures]
+    missing = [
+        name
+        for kind, figures in measured.items()
+        for name in figures
+        if name not in recorded.get(kind, {})
+    ]
+    gone = [
+        name
+        for kind, figures in measured.items()
+        for name in recorded.get(kind, {})
+        if name not in figures
+    ]
     print()
     for one in compared:
         print(one.line())
     worse = [one.name for one in compared if not one.passes]
     if missing:
-        print(f"bench-check FAILED: no figure is recorded of: {'; '.join(missing)}. Record them with --record.")
+        print(
+            f"bench-check FAILED: no figure is recorded of: {'; '.join(missing)}. Record them with "
+            "--record."
+        )
     if gone:
-        print(f"bench-check FAILED: recorded but not measured: {'; '.join(gone)}. Record the new figures by --record.")
+        print(
+            f"bench-check FAILED: recorded but not measured: {'; '.join(gone)}. Record the new "
+            "figures by --record."
+        )
     if worse:
-        print(f"bench-check FAILED: worse than {TOLERANCE:.0%} of what was recorded: {'; '.join(worse)}")
+        print(
+            f"bench-check FAILED: worse than {TOLERANCE:.0%} of what was recorded: "
+            f"{'; '.join(worse)}"
+        )
     failed = bool(missing or gone or worse)
     if not failed:
-        print(f"bench-check passed: all {len(compared)} figures are within {TOLERANCE:.0%} of what was recorded")
+        print(
+            f"bench-check passed: all {len(compared)} figures are within {TOLERANCE:.0%} of what "
+            "was recorded"
+        )
     return int(failed)

@@ -1,18 +1,21 @@
 """Models of fastText read by load_fasttext, and written by save_fasttext, compared with fastText.
 
-fastText trains classifiers of AG News with each loss, with and without pairs of words, character n-grams and
-quantization; one has 400 labels, the hashes of the first words, because fastText quantizes an output matrix only if it
-has 256 rows or more. For each model, over all test texts:
+fastText trains classifiers of AG News with each loss, with and without pairs of words, character
+n-grams and quantization; one has 400 labels, the hashes of the first words, because fastText
+quantizes an output matrix only if it has 256 rows or more. For each model, over all test texts:
 
-labels      The number of texts with a predicted label that is not one of fastText's most probable ones. The sigmoids of
+labels      The number of texts with a predicted label that is not one of fastText's most probable
+ones. The sigmoids of
             "ova" and "ns" are from a table, so that several labels can be the most probable.
-difference  The largest difference of a probability, of all labels, without the 1e-5 that fastText adds.
-seconds     Processor seconds of the labels of all texts, in turn: predict of the pipeline from strings, and the
+difference  The largest difference of a probability, of all labels, without the 1e-5 that fastText
+adds. seconds     Processor seconds of the labels of all texts, in turn: predict of the pipeline
+from strings, and the
             compiled function inside fastText's predict from lines that end with a line break.
 
-Then both train with the same dictionary, n-grams and buckets, on tokens separated by spaces; fastText's learning rate
-and epochs, and the solver of this package, are chosen on validation rows. fastText trains in two threads with three
-seeds, in turn with this package; accuracy is that of the test rows, and fastText reads the file that was written.
+Then both train with the same dictionary, n-grams and buckets, on tokens separated by spaces;
+fastText's learning rate and epochs, and the solver of this package, are chosen on validation rows.
+fastText trains in two threads with three seeds, in turn with this package; accuracy is that of the
+test rows, and fastText reads the file that was written.
 
     python -m benchmarks run bench_fasttext_bridge --data DIR
     python -m benchmarks run bench_fasttext_bridge --data DIR --part written
@@ -41,9 +44,25 @@ from sklearn_hashnlp.classifiers import load_fasttext, make_fasttext_classifier,
 
 RESULT = "fasttext_bridge.json"
 PAGE = "coming_from_fasttext.md"
-HEADS = ("model", "MB", "other labels", "largest difference", "this package, s", "fastText, s", "faster by")
+HEADS = (
+    "model",
+    "MB",
+    "other labels",
+    "largest difference",
+    "this package, s",
+    "fastText, s",
+    "faster by",
+)
 HEADS_WRITTEN = (
-    *("data set", "fastText, s", "this package, s", "faster by", "fastText, %", "this package, %", "MB"),
+    *(
+        "data set",
+        "fastText, s",
+        "this package, s",
+        "faster by",
+        "fastText, %",
+        "this package, %",
+        "MB",
+    ),
     *("other labels", "largest difference", ".ftz, MB", ".ftz, %"),
 )
 SET = "ag_news"
@@ -89,14 +108,20 @@ SETTINGS = {
     "softmax, pairs, subwords, pruned and quantized": Setting(PAIRS | SUBWORDS, QUANTIZED),
     "hs, pairs, quantized": Setting(PAIRS | {"loss": "hs"}, {"qnorm": True}),
     "ova, subwords, quantized": Setting(SUBWORDS | {"loss": "ova"}, {"qnorm": True, "dsub": 3}),
-    "softmax, 400 labels, output quantized": Setting(PAIRS, QUANTIZED | {"qout": True}, hashed_labels=True),
-    "hs, 400 labels, output quantized": Setting(WORDS | {"loss": "hs"}, {"qout": True}, hashed_labels=True),
+    "softmax, 400 labels, output quantized": Setting(
+        PAIRS, QUANTIZED | {"qout": True}, hashed_labels=True
+    ),
+    "hs, 400 labels, output quantized": Setting(
+        WORDS | {"loss": "hs"}, {"qout": True}, hashed_labels=True
+    ),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--rounds", type=int, default=7, help="rounds of predictions (default: %(default)s)")
+    parser.add_argument(
+        "--rounds", type=int, default=7, help="rounds of predictions (default: %(default)s)"
+    )
     parser.add_choices("--part", ("read", "written"))
     parser.add_fasttext()
     options, data, path = parser.read(arguments)
@@ -107,7 +132,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         measured["versions"]["fastText"] = fasttext_baseline.fasttext_version(package)
         fasttext = fasttext_baseline.import_fasttext(package)
         if "read" in options.part:
-            result |= measured | {"data": {"train": len(train.texts), "texts": len(test.texts)}, "models": {}}
+            result |= measured | {
+                "data": {"train": len(train.texts), "texts": len(test.texts)},
+                "models": {},
+            }
             for name, setting in SETTINGS.items():
                 model, file = trained(fasttext, setting, train, Path(work))
                 result["models"][name] = compared(model, file, test.texts, options.rounds)
@@ -171,21 +199,29 @@ def differences(theirs: Any, ours: Any, lines: list[str]) -> dict[str, Any]:
     predicted, probabilities = ours.predict(lines).tolist(), ours.predict_proba(lines)
     n_others, largest = 0, 0.0
     for line, label, row in zip(lines, predicted, probabilities, strict=True):
-        pairs = theirs.f.predict(line, -1, 0.0, "strict")  # of several lines at once fastText mixes them up
+        # of several lines at once fastText mixes them up
+        pairs = theirs.f.predict(line, -1, 0.0, "strict")
         expected = {name: probability for probability, name in pairs}
         n_others += expected[f"__label__{label}"] < max(expected.values())
         own = row[[index_of[name] for name in expected]]
-        largest = max(largest, float(np.abs(own - (np.array(list(expected.values())) - ADDED)).max()))
+        largest = max(
+            largest, float(np.abs(own - (np.array(list(expected.values())) - ADDED)).max())
+        )
     return {"other labels": n_others, "largest difference": largest}
 
 
-def written(fasttext: Any, data: DataFolder, name: str, setting: dict[str, Any], work: Path) -> dict[str, Any]:
+def written(
+    fasttext: Any, data: DataFolder, name: str, setting: dict[str, Any], work: Path
+) -> dict[str, Any]:
     """Train with both, and compare the file that is written."""
     train, test = data.train(name), data.test(name)
     form = fasttext_baseline.RAW if SETS[name].only_characters else fasttext_baseline.CASED
     names, path = sorted(set(train.labels)), work / "train.txt"
     theirs = {NAMES[key]: value for key, value in setting.items()} | {"dim": 10}
-    parts = [Rows(fasttext_baseline.lines_of(rows.texts, form), rows.labels) for rows in data.train_valid(name)]
+    parts = [
+        Rows(fasttext_baseline.lines_of(rows.texts, form), rows.labels)
+        for rows in data.train_valid(name)
+    ]
     fasttext_baseline.write_rows(path, *parts[0], names)
     scores = [
         fasttext_baseline.accuracy(
@@ -195,7 +231,10 @@ def written(fasttext: Any, data: DataFolder, name: str, setting: dict[str, Any],
     ]
     theirs |= GRID[int(np.argmax(scores))]
     solvers = ("dual", "sgd")
-    own = [make_fasttext_classifier(**setting, solver=one).fit(*parts[0]).score(*parts[1]) for one in solvers]
+    own = [
+        make_fasttext_classifier(**setting, solver=one).fit(*parts[0]).score(*parts[1])
+        for one in solvers
+    ]
     setting = setting | {"solver": solvers[int(np.argmax(own))]}
     lines, tests = (fasttext_baseline.lines_of(rows.texts, form) for rows in (train, test))
     fasttext_baseline.write_rows(path, lines, train.labels, names)
@@ -234,7 +273,15 @@ def markdown_written(result: dict[str, Any]) -> str:
         same = [f"{one['other labels']:,}", f"{one['largest difference']:.0e}"]
         quantized = [f"{one['MB'][1]:.1f}", f"{one['quantized accuracy']:.1f}"]
         rows.append(
-            [TITLES[name], *seconds, f"{one['ratio']:.1f}", *accuracies, f"{one['MB'][0]:.1f}", *same, *quantized]
+            [
+                TITLES[name],
+                *seconds,
+                f"{one['ratio']:.1f}",
+                *accuracies,
+                f"{one['MB'][0]:.1f}",
+                *same,
+                *quantized,
+            ]
         )
     return table(HEADS_WRITTEN, rows) if rows else ""
 

@@ -4,7 +4,8 @@ Each figure is the median of several fresh processes, in which nothing is loaded
 
     python -m benchmarks run bench_first_minute
 
-It needs no data. Other programs on the machine lengthen also the processor seconds, by a third and more.
+It needs no data. Other programs on the machine lengthen also the processor seconds, by a third and
+more.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ TextClassifier(random_state=0).fit(texts, ["spam", "ham", "spam", "ham"]).predic
 LOAD = """from sklearn_hashnlp import load_model
 load_model("spam").predict(["You have won"])"""
 HASHNLP = ("-m", "sklearn_hashnlp")
-TASKS: dict[str, tuple[str, ...]] = {  # arguments of Python, in an order in which each finds what it reads
+# arguments of Python, in an order in which each finds what it reads
+TASKS: dict[str, tuple[str, ...]] = {
     "`import sklearn`, of it vectorizers and linear models": ("-c", SCIKIT_LEARN),
     "`from sklearn_hashnlp import HashingNgramVectorizer`": ("-c", VECTORIZERS),
     f"`{IMPORT}`": ("-c", IMPORT),
@@ -48,9 +50,15 @@ TASKS: dict[str, tuple[str, ...]] = {  # arguments of Python, in an order in whi
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=3, help="processes of each kind (default: %(default)s)")
-    parser.add_argument("--output", type=Path, default=FOLDER / RESULT, help="the JSON (default: %(default)s)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="processes of each kind (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--output", type=Path, default=FOLDER / RESULT, help="the JSON (default: %(default)s)"
+    )
     options = parser.parse_args(arguments)
     seconds: dict[str, list[float]] = {name: [] for name in TASKS}
     memory: dict[str, list[float]] = {name: [] for name in TASKS}
@@ -62,19 +70,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for name, command in TASKS.items():
                 if "train" in command:
                     shutil.rmtree(work / "spam", ignore_errors=True)
-                run = run_worker("command", json.dumps([sys.executable, *command]), work / "texts.json", work)
+                run = run_worker(
+                    "command", json.dumps([sys.executable, *command]), work / "texts.json", work
+                )
                 seconds[name].append(run["start s"])
                 memory[name].append(run["memory MiB"])
                 print(f"{name}: {seconds[name][-1]:.2f} s, {memory[name][-1]:.0f} MiB", flush=True)
-    result = environment(*PACKAGES) | {"repeats": options.repeats, "seconds": seconds, "MiB": memory}
-    result["medians"] = {name: [statistics.median(seconds[name]), statistics.median(memory[name])] for name in TASKS}
+    result = environment(*PACKAGES) | {
+        "repeats": options.repeats,
+        "seconds": seconds,
+        "MiB": memory,
+    }
+    result["medians"] = {
+        name: [statistics.median(seconds[name]), statistics.median(memory[name])] for name in TASKS
+    }
     print(markdown(result))
     write_result(options.output, result)
 
 
 def markdown(result: dict[str, Any]) -> str:
     """Return the table: a row per task."""
-    rows = ((name, f"{seconds:.2f}", f"{peak:.0f}") for name, (seconds, peak) in result.get("medians", {}).items())
+    rows = (
+        (name, f"{seconds:.2f}", f"{peak:.0f}")
+        for name, (seconds, peak) in result.get("medians", {}).items()
+    )
     return table(("in a new process", "s", "MiB"), rows)
 
 

@@ -1,10 +1,10 @@
 """Size, agreement and accuracy of SGNN classifiers on TREC, quantized and exported as one file.
 
-Projections of documents and of words, with hidden layers of 128 and of 256. Each network is trained once; its pipeline
-is quantized and exported, and the file is imported as a module. Agreement is the share of texts for which the predicted
-label is the same before and after quantization, on the test set and on the whole data set; the file must predict the
-label of the quantized pipeline for each test question. Its seconds are CPU time, after a first call, which reads the
-weights.
+Projections of documents and of words, with hidden layers of 128 and of 256. Each network is trained
+once; its pipeline is quantized and exported, and the file is imported as a module. Agreement is the
+share of texts for which the predicted label is the same before and after quantization, on the test
+set and on the whole data set; the file must predict the label of the quantized pipeline for each
+test question. Its seconds are CPU time, after a first call, which reads the weights.
 
     python -m benchmarks run bench_on_device --data DIR
 """

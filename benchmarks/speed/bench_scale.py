@@ -1,13 +1,14 @@
 """Time and memory of training on 10,000 to 1,000,000 documents, at once and as a stream.
 
-The documents are the training rows of AG News, repeated, with three of ten words replaced at random. `fit` gets them as
-one list; `partial_fit` gets chunks of 10,000, each generated when it is needed and then freed. Every size and method
-runs in a new process. Seconds are of fit, or of vectorizer.transform and classifier.partial_fit together;
-generating documents is not counted. Peak memory is of the whole process, with Python, torch, the real rows and,
-for fit, all documents. The slope in log-log scale is the exponent of the time: 1 is linear.
+The documents are the training rows of AG News, repeated, with three of ten words replaced at
+random. `fit` gets them as one list; `partial_fit` gets chunks of 10,000, each generated when it is
+needed and then freed. Every size and method runs in a new process. Seconds are of fit, or of
+vectorizer.transform and classifier.partial_fit together; generating documents is not counted. Peak
+memory is of the whole process, with Python, torch, the real rows and, for fit, all documents. The
+slope in log-log scale is the exponent of the time: 1 is linear.
 
-    python -m benchmarks run bench_scale --data DIR
-    python -m benchmarks run bench_scale --data DIR --rows 2000 --sizes 1000 3162 10000   (a test run; writes no JSON)
+    python -m benchmarks run bench_scale --data DIR python -m benchmarks run bench_scale --data DIR
+    --rows 2000 --sizes 1000 3162 10000   (a test run; writes no JSON)
 
 Writes a plot next to the JSON (needs matplotlib). The largest fit needs some gigabytes.
 """
@@ -40,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="default: %(default)s")
     parser.add_choices("--methods", METHODS)
     options, data, path = parser.read(arguments)
-    methods: dict[str, Any] = read_result(path).get("methods", {})  # keep the other method's results
+    # keep the other method's results
+    methods: dict[str, Any] = read_result(path).get("methods", {})
     print(f"{'':12}{'documents':>11}{'seconds':>9}{'documents/s':>13}{'peak MiB':>10}")
     for method in options.methods:
         measured = []
@@ -51,12 +53,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 f"{method:12}{size:11,}{one['seconds']:9.2f}{size / one['seconds']:13,.0f}{one['peak MiB']:10,.0f}",
                 flush=True,
             )
-        methods[method] = {"slope": slope([(one["documents"], one["seconds"]) for one in measured]), "runs": measured}
-        print(f"{method}: time grows as documents to the power of {methods[method]['slope']:.2f}; 1 is linear.")
-    print(f"Goals: linear time; fit within {GOAL_MIB:,} MiB; partial_fit in memory that does not grow.")
+        methods[method] = {
+            "slope": slope([(one["documents"], one["seconds"]) for one in measured]),
+            "runs": measured,
+        }
+        print(
+            f"{method}: time grows as documents to the power of {methods[method]['slope']:.2f}; 1 "
+            "is linear."
+        )
+    print(
+        f"Goals: linear time; fit within {GOAL_MIB:,} MiB; partial_fit in memory that does not "
+        "grow."
+    )
 
     packages = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
-    documents = {"from": "AG News, training rows", "words drawn anew": SHARE, "documents a part": CHUNK}
+    documents = {
+        "from": "AG News, training rows",
+        "words drawn anew": SHARE,
+        "documents a part": CHUNK,
+    }
     write_result(path, environment(*packages) | {"documents": documents, "methods": methods})
     if path is not None:
         draw(methods, path.with_suffix(".png"))
@@ -67,7 +82,9 @@ def measure(data: DataFolder, method: str, size: int) -> dict[str, Any]:
     rows = data.train("ag_news")
     # Load everything used before timing.
     warm = make_text_classifier(random_state=0).fit(rows.texts[:1000], rows.labels[:1000])
-    warm["classifier"].partial_fit(warm["vectorizer"].transform(rows.texts[:1000]), rows.labels[:1000])
+    warm["classifier"].partial_fit(
+        warm["vectorizer"].transform(rows.texts[:1000]), rows.labels[:1000]
+    )
     del warm
     documents, classes = perturbed(rows), sorted(set(rows.labels))
     model = make_text_classifier(random_state=0)
@@ -118,9 +135,16 @@ def draw(methods: dict[str, Any], path: Path) -> None:
             label=f"{method}, slope {measured['slope']:.2f}",
             **style,
         )
-        memory_ax.plot(documents, [run["peak MiB"] for run in measured["runs"]], label=method, **style)
-    linear = np.array(sorted({run["documents"] for measured in methods.values() for run in measured["runs"]}))
-    largest = max((run for measured in methods.values() for run in measured["runs"]), key=lambda run: run["documents"])
+        memory_ax.plot(
+            documents, [run["peak MiB"] for run in measured["runs"]], label=method, **style
+        )
+    linear = np.array(
+        sorted({run["documents"] for measured in methods.values() for run in measured["runs"]})
+    )
+    largest = max(
+        (run for measured in methods.values() for run in measured["runs"]),
+        key=lambda run: run["documents"],
+    )
     time_ax.plot(
         linear,
         largest["seconds"] * linear / largest["documents"],

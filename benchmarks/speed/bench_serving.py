@@ -1,22 +1,23 @@
 """Serving texts: start of a process, latency of one text, eight threads, many texts, and memory.
 
-Classifiers of AG News, each in new processes, several times in turn: TextClassifier(random_state=0) saved by
-save_model and loaded in Python, by `hashnlp predict`, as fitted in the process, with words and characters, and exported
-by export_predictor as a folder; the same with 100,000 buckets and rows of importance weights as one file; fastText
-(dim 10, bigrams, 2,000,000 buckets, 5 epochs, learning rate 0.25) by fastText 0.9.2 and by packages that read its file;
-TF-IDF + LinearSVC of words and pairs of words, loaded by joblib.
+Classifiers of AG News, each in new processes, several times in turn: TextClassifier(random_state=0)
+saved by save_model and loaded in Python, by `hashnlp predict`, as fitted in the process, with words
+and characters, and exported by export_predictor as a folder; the same with 100,000 buckets and rows
+of importance weights as one file; fastText (dim 10, bigrams, 2,000,000 buckets, 5 epochs, learning
+rate 0.25) by fastText 0.9.2 and by packages that read its file; TF-IDF + LinearSVC of words and
+pairs of words, loaded by joblib.
 
-start       Processor seconds from the start of the process to the first label.
-memory      Peak resident memory up to that moment.
-many        Texts per second of a call with all texts; for fastText they are tokenized before.
-single      Milliseconds of a call with one text, median and 99th percentile over the texts.
-threads     The same where eight threads of one process call at once, and texts per second of all of them. The threads
+start       Processor seconds from the start of the process to the first label. memory      Peak
+resident memory up to that moment. many        Texts per second of a call with all texts; for
+fastText they are tokenized before. single      Milliseconds of a call with one text, median and
+99th percentile over the texts. threads     The same where eight threads of one process call at
+once, and texts per second of all of them. The threads
             share the processors and Python's interpreter lock.
 
     python -m benchmarks run bench_serving --data DIR
 
-fastText is installed into a temporary folder for the run (--fasttext keeps one), and so are the others. Run it while
-nothing else runs.
+fastText is installed into a temporary folder for the run (--fasttext keeps one), and so are the
+others. Run it while nothing else runs.
 """
 
 from __future__ import annotations
@@ -79,8 +80,12 @@ FASTTEXT = fasttext_baseline.SMALLER | {"lr": 0.25, "epoch": 5}
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
-    parser.add_argument("--repeats", type=int, default=5, help="processes of each method (default: %(default)s)")
-    parser.add_argument("--texts", type=int, default=7600, help="texts of each process (default: %(default)s)")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="processes of each method (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--texts", type=int, default=7600, help="texts of each process (default: %(default)s)"
+    )
     parser.add_fasttext()
     options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
@@ -95,22 +100,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
         texts = Path(work, "texts.json")
         texts.write_text(json.dumps(data.test(SET).texts[: options.texts]), encoding="utf-8")
         runs: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
-        for repeat in range(options.repeats + 1):  # repeat 0 is a warm-up, which fills the system's caches
+        # repeat 0 is a warm-up, which fills the system's caches
+        for repeat in range(options.repeats + 1):
             for name, (kind, where, _) in methods.items():
                 run = run_worker(kind, where, texts)
                 if repeat:
                     runs[name].append(run)
-        models = {name: summary(runs[name]) | {"MB": size} for name, (_, _, size) in methods.items()}
+        models = {
+            name: summary(runs[name]) | {"MB": size} for name, (_, _, size) in methods.items()
+        }
     result = env | {"texts": options.texts, "threads": 8, "models": models}
     print(markdown(result))
     write_result(path, result)
 
 
-def train(data: DataFolder, work: Path, package: Path, heirs: dict[str, Path]) -> dict[str, tuple[str, str, float]]:
+def train(
+    data: DataFolder, work: Path, package: Path, heirs: dict[str, Path]
+) -> dict[str, tuple[str, str, float]]:
     """Train and write all models; return their kinds, paths and sizes in MB."""
     train = data.train(SET)
     ours = TextClassifier(random_state=0).fit(train.texts, train.labels)
-    both = TextClassifier(random_state=0, features="words+characters").fit(train.texts, train.labels)
+    both = TextClassifier(random_state=0, features="words+characters").fit(
+        train.texts, train.labels
+    )
     small = TextClassifier(random_state=0, **SMALL).fit(train.texts, train.labels)
     save_model(ours, work / "model")
     save_model(small, work / "small_model")

@@ -1,8 +1,8 @@
 """SGDClassifier with HashingVectorizer or HashingNgramVectorizer, and the default TextClassifier.
 
-The first two have word unigrams and bigrams; loss and alpha of SGDClassifier are chosen for each data set on validation
-rows, which are split off the training rows. Accuracies are of the test rows, one per seed; TextClassifier has no other
-parameter than its seed.
+The first two have word unigrams and bigrams; loss and alpha of SGDClassifier are chosen for each
+data set on validation rows, which are split off the training rows. Accuracies are of the test rows,
+one per seed; TextClassifier has no other parameter than its seed.
 
     python -m benchmarks run bench_sgd_pipeline --data DIR
 
@@ -37,7 +37,8 @@ MODELS = {
 HEADS = ("", "", "accuracy, %", "`fit`", "`predict`", "times as fast in `fit`", "in `predict`")
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 LOSSES = ("hinge", "log_loss")
-PREDICTIONS = 5  # the median is taken: SGDClassifier copies its weights each time, which takes 25 ms or 200
+# the median is taken: SGDClassifier copies its weights each time, which takes 25 ms or 200
+PREDICTIONS = 5
 ALPHAS = (1e-7, 3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4)
 
 
@@ -53,13 +54,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT)
     sets = ["ag_news", "sst2", "trec"]
     parser.add_argument("--sets", nargs="+", default=sets, help="data sets (default: %(default)s)")
-    parser.add_argument("--seeds", type=int, default=5, help="trainings of each model (default: %(default)s)")
+    parser.add_argument(
+        "--seeds", type=int, default=5, help="trainings of each model (default: %(default)s)"
+    )
     options, data, path = parser.read(arguments)
     result = read_result(path)
     for name in options.sets:
         train, valid = data.train_valid(name)
         pairs = list(product(LOSSES, ALPHAS))
-        tried = {pair: measure(linear_model("ours", *pair, 0), train, valid).accuracy for pair in pairs}
+        tried = {
+            pair: measure(linear_model("ours", *pair, 0), train, valid).accuracy for pair in pairs
+        }
         loss, alpha = max(tried, key=lambda pair: tried[pair])
         outcomes: dict[str, list[Outcome]] = {model: [] for model in MODELS}
         for seed in range(options.seeds):
@@ -87,7 +92,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def linear_model(vectorizer: str, loss: str, alpha: float, seed: int) -> Any:
     """Return a pipeline of the vectorizer of scikit-learn or of this package, and SGDClassifier."""
     options = {"ngram_range": (1, 2)}
-    counts = HashingVectorizer(**options) if vectorizer == "scikit-learn" else HashingNgramVectorizer(**options)
+    counts = (
+        HashingVectorizer(**options)
+        if vectorizer == "scikit-learn"
+        else HashingNgramVectorizer(**options)
+    )
     return make_pipeline(counts, SGDClassifier(loss=loss, alpha=alpha, random_state=seed))
 
 
@@ -101,7 +110,9 @@ def measure(model: Any, train: Rows, test: Rows) -> Outcome:
         predicted = model.predict(test.texts)
         times.append(time.process_time())
     predicting = statistics.median(np.diff(times))
-    accuracy = 100 * statistics.mean(float(one == label) for one, label in zip(predicted, test.labels, strict=True))
+    accuracy = 100 * statistics.mean(
+        float(one == label) for one, label in zip(predicted, test.labels, strict=True)
+    )
     return Outcome(accuracy, trained - start, float(predicting))
 
 
@@ -114,7 +125,10 @@ def markdown(result: dict[str, Any]) -> str:
             for model, runs in cell["models"].items()
         }
         for model, title in MODELS.items():
-            ratios = [theirs / ours for theirs, ours in zip(seconds["scikit-learn"], seconds[model], strict=True)]
+            ratios = [
+                theirs / ours
+                for theirs, ours in zip(seconds["scikit-learn"], seconds[model], strict=True)
+            ]
             accuracies = cell["models"][model]["accuracy"]
             spread = f" ± {statistics.stdev(accuracies):.2f}" if len(accuracies) > 1 else ""
             rows.append(
@@ -123,7 +137,11 @@ def markdown(result: dict[str, Any]) -> str:
                     title,
                     f"{statistics.mean(accuracies):.2f}{spread}",
                     *(f"{value:.2f} s" for value in seconds[model]),
-                    *(("", "") if model == "scikit-learn" else (f"{ratio:.1f}" for ratio in ratios)),
+                    *(
+                        ("", "")
+                        if model == "scikit-learn"
+                        else (f"{ratio:.1f}" for ratio in ratios)
+                    ),
                 )
             )
     return table(HEADS, rows)

@@ -1,13 +1,14 @@
 """Speed of HashingNgramVectorizer against HashingVectorizer, on the same texts in one process.
 
-The two alternate, one thread each and then ours on two, and every matrix of ours is compared with scikit-learn's entry
-by entry. Printed and written as JSON: seconds (the median of all rounds), speedups, nanoseconds of each kernel per
-n-gram, and the share of a transform's time that holds the global interpreter lock (GIL), which more threads cannot
-shorten.
+The two alternate, one thread each and then ours on two, and every matrix of ours is compared with
+scikit-learn's entry by entry. Printed and written as JSON: seconds (the median of all rounds),
+speedups, nanoseconds of each kernel per n-gram, and the share of a transform's time that holds the
+global interpreter lock (GIL), which more threads cannot shorten.
 
     python -m benchmarks run bench_vectorizers --data DIR
 
-DIR (or the variable HASHNLP_DATA) holds ag_news/train.csv with the column text. Run it while nothing else runs.
+DIR (or the variable HASHNLP_DATA) holds ag_news/train.csv with the column text. Run it while
+nothing else runs.
 """
 
 from __future__ import annotations
@@ -35,21 +36,34 @@ CASES: list[tuple[str, dict[str, Any], float, float]] = [
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = BenchmarkParser(__doc__, RESULT, "ag_news/")
-    parser.add_argument("--rounds", type=int, default=7, help="number of times each method is timed")
+    parser.add_argument(
+        "--rounds", type=int, default=7, help="number of times each method is timed"
+    )
     options, data, path = parser.read(arguments)
     texts = data.train("ag_news").texts
     result = environment("sklearn-hashnlp", "scikit-learn", "numpy", "scipy")
-    result["data"] = {"name": "AG News, training rows", "texts": len(texts), "characters": sum(map(len, texts))}
+    result["data"] = {
+        "name": "AG News, training rows",
+        "texts": len(texts),
+        "characters": sum(map(len, texts)),
+    }
     n_megabytes = sum(len(text.encode()) for text in texts) / 1e6
     result["cases"] = {}
-    print(f"{'':16}{'sklearn s':>10}{'ours s':>9}{'ratio':>7}{'(goal)':>8}{'2 threads s':>13}{'gain':>6}")
+    print(
+        f"{'':16}{'sklearn s':>10}{'ours s':>9}{'ratio':>7}{'(goal)':>8}{'2 threads s':>13}{'gain':>6}"
+    )
     for name, parameters, goal, goal_of_two in CASES:
         measured = measure(texts, parameters, options.rounds)
-        rates = {f"{key[:-2]}, MB/s": n_megabytes / value for key, value in measured.items() if key.endswith(" s")}
-        result["cases"][name] = measured | rates | {"goal": goal, "goal of two threads": goal_of_two}
+        rates = {
+            f"{key[:-2]}, MB/s": n_megabytes / value
+            for key, value in measured.items()
+            if key.endswith(" s")
+        }
+        result["cases"][name] = (
+            measured | rates | {"goal": goal, "goal of two threads": goal_of_two}
+        )
         print(
-            f"{name:16}{measured['scikit-learn s']:10.3f}{measured['ours s']:9.3f}{measured['ratio']:7.1f}{goal:8.0f}"
-            f"{measured['two threads s']:13.3f}{measured['two threads gain']:6.2f}"
+            f"{name:16}{measured['scikit-learn s']:10.3f}{measured['ours s']:9.3f}{measured['ratio']:7.1f}{goal:8.0f}{measured['two threads s']:13.3f}{measured['two threads gain']:6.2f}"
         )
     write_result(path, result)
     print("Goals: the ratio in brackets, and a gain of 1.6 on words and 1.7 on characters.")
@@ -75,7 +89,10 @@ def measure(texts: list[str], parameters: dict[str, Any], rounds: int) -> dict[s
         seconds["threaded"].append(timed(lambda: threaded.transform(texts)))
     typical = {method: statistics.median(measured) for method, measured in seconds.items()}
     return {
-        "parameters": {key: list(value) if isinstance(value, tuple) else value for key, value in parameters.items()},
+        "parameters": {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in parameters.items()
+        },
         "entries": n_entries,
         "n-grams": n_ngrams,
         "scikit-learn s": typical["theirs"],
@@ -95,7 +112,15 @@ def timed(work: Callable[[], Any]) -> float:
 
 def rates(result: dict[str, Any]) -> str:
     """Return the table of speeds."""
-    heads = ("n-grams", "scikit-learn", "one thread", "speedup", "two threads", "speedup", "one thread, MB/s")
+    heads = (
+        "n-grams",
+        "scikit-learn",
+        "one thread",
+        "speedup",
+        "two threads",
+        "speedup",
+        "one thread, MB/s",
+    )
     return table(
         heads,
         [

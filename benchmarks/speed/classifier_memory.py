@@ -17,12 +17,19 @@ from sklearn_hashnlp import TextClassifier
 
 
 def training_memory(
-    data: DataFolder, fasttext_folder: Path, settings: dict[str, dict[str, Any]], repeats: int, threads: int
+    data: DataFolder,
+    fasttext_folder: Path,
+    settings: dict[str, dict[str, Any]],
+    repeats: int,
+    threads: int,
 ) -> dict[str, Any]:
     """Measure ours and each setting of fastText ``repeats`` times; return the minimum."""
     train = data.train(SET)
     with tempfile.TemporaryDirectory() as folder:
-        paths = {setting["form"]: Path(folder) / f"{setting['form']}.txt" for setting in settings.values()}
+        paths = {
+            setting["form"]: Path(folder) / f"{setting['form']}.txt"
+            for setting in settings.values()
+        }
         for form, path in paths.items():
             lines = fasttext_baseline.lines_of(train.texts, form)
             fasttext_baseline.write_rows(path, lines, train.labels, sorted(set(train.labels)))
@@ -33,7 +40,9 @@ def training_memory(
     return {name: min(runs, key=lambda run: run["growth MiB"]) for name, runs in measured.items()}
 
 
-def _measure(train: Rows, peer: tuple[Path, Path, dict[str, Any], int] | None = None) -> dict[str, float]:
+def _measure(
+    train: Rows, peer: tuple[Path, Path, dict[str, Any], int] | None = None
+) -> dict[str, float]:
     """Train ours, or fastText given its folder, training file, parameters and threads."""
     if peer is None:  # imports torch
         TextClassifier(solver="sgd", max_epochs=1).fit(train.texts[:200], train.labels[:200])

@@ -29,23 +29,35 @@ Progress = Callable[[str], None]
 Result = TypeVar("Result")
 
 
-def choose_settings(fasttext: Any, data: DataFolder, threads: int, progress: Progress) -> dict[str, Any]:
+def choose_settings(
+    fasttext: Any, data: DataFolder, threads: int, progress: Progress
+) -> dict[str, Any]:
     """Choose fastText's texts, learning rate and epochs by buckets; one has its paper's epochs."""
     rows = data.train_valid(SET)
     settings, trials = {}, {}
-    for name, fixed in ((PUBLISHED, fasttext_baseline.PUBLISHED), (SMALLER, fasttext_baseline.SMALLER)):
+    for name, fixed in (
+        (PUBLISHED, fasttext_baseline.PUBLISHED),
+        (SMALLER, fasttext_baseline.SMALLER),
+    ):
         measured = fasttext_baseline.choose(
             fasttext, rows, fixed, threads, lambda line, name=name: progress(f"{name}: {line}")
         )
         trials[f"bucket {fixed['bucket']:,}"] = measured
         settings[name] = fixed | fasttext_baseline.best(measured)
         if name == PUBLISHED:
-            settings[FIVE_EPOCHS] = fixed | fasttext_baseline.best([one for one in measured if one["epoch"] == 5])
+            settings[FIVE_EPOCHS] = fixed | fasttext_baseline.best(
+                [one for one in measured if one["epoch"] == 5]
+            )
     return {"settings": settings, "tried": trials}
 
 
 def training(
-    fasttext: Any, data: DataFolder, settings: dict[str, Setting], seeds: int, threads: int, progress: Progress
+    fasttext: Any,
+    data: DataFolder,
+    settings: dict[str, Setting],
+    seeds: int,
+    threads: int,
+    progress: Progress,
 ) -> dict[str, Any]:
     """Train each method once per seed, alternately, after a warm-up round that is not timed."""
     train, test = data.train(SET), data.test(SET)
@@ -57,7 +69,9 @@ def training(
         paths, tokenization = {form: Path(folder) / f"{form}.txt" for form in forms}, {}
         for form, path in paths.items():
             start = time.perf_counter()
-            fasttext_baseline.write_rows(path, fasttext_baseline.lines_of(train.texts, form), train.labels, names)
+            fasttext_baseline.write_rows(
+                path, fasttext_baseline.lines_of(train.texts, form), train.labels, names
+            )
             tokenization[form] = time.perf_counter() - start
         for round_ in range(seeds + 1):  # round 0 is a warm-up
             methods = list(runs) if round_ % 2 else list(reversed(runs))
@@ -67,13 +81,20 @@ def training(
                 else:
                     setting = settings[method]
                     form = setting["form"]
-                    model, seconds = fasttext_baseline.train(fasttext, paths[form], setting, round_, threads)
+                    model, seconds = fasttext_baseline.train(
+                        fasttext, paths[form], setting, round_, threads
+                    )
                     run = {
-                        "accuracy": fasttext_baseline.accuracy(model, test_lines[form], test.labels, names),
+                        "accuracy": fasttext_baseline.accuracy(
+                            model, test_lines[form], test.labels, names
+                        ),
                         "seconds": seconds,
                     }
                     del model
-                progress(f"round {round_}/{seeds}: {method}: {run['accuracy']:.2f} % in {run['seconds']:.2f} s")
+                progress(
+                    f"round {round_}/{seeds}: {method}: {run['accuracy']:.2f} % in "
+                    f"{run['seconds']:.2f} s"
+                )
                 if round_:
                     runs[method].append(run)
     models: dict[str, Any] = {}
@@ -82,7 +103,11 @@ def training(
         if method != OURS:
             pairs = zip(measured, runs[OURS], strict=True)
             ratios = [theirs["seconds"] / ours["seconds"] for theirs, ours in pairs]
-            models[method] |= {"settings": settings[method], "times ours": statistics.median(ratios), "ratios": ratios}
+            models[method] |= {
+                "settings": settings[method],
+                "times ours": statistics.median(ratios),
+                "ratios": ratios,
+            }
     return {
         "rows": {"train": len(train.texts), "test": len(test.texts)},
         "threads of fastText": threads,
@@ -117,7 +142,8 @@ def prediction(
     counted = fasttext_baseline.accuracy(theirs, lines, test.labels, names)
     if abs(counted - own_count) > 1e-6:
         raise SystemExit(
-            f"fastText's accuracy is {counted} % by its predictions, {own_count} % by its own count; they must agree."
+            f"fastText's accuracy is {counted} % by its predictions, {own_count} % by its own "
+            "count; they must agree."
         )
     one_thread = copy(ours).set_params(n_jobs=1)
     with two_processes(fasttext_folder, theirs, lines) as predict_in_two_processes:

@@ -1,7 +1,7 @@
 """Peak memory of a projection minus the memory of the idle process with everything imported.
 
-Each method runs in a new process, which holds the rows before its idle memory is read. The minimum of several runs is
-reported, the least noisy.
+Each method runs in a new process, which holds the rows before its idle memory is read. The minimum
+of several runs is reported, the least noisy.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ def projection_memory(
 ) -> dict[str, dict[str, float]]:
     """Return the growth of memory in MiB of each method, and the size of its result."""
     measured = {
-        method: [in_new_process(_measure, method, rows, vocabulary) for _ in range(repeats)] for method in methods
+        method: [in_new_process(_measure, method, rows, vocabulary) for _ in range(repeats)]
+        for method in methods
     }
-    return {method: min(runs, key=lambda run: run["growth MiB"]) for method, runs in measured.items()}
+    return {
+        method: min(runs, key=lambda run: run["growth MiB"]) for method, runs in measured.items()
+    }
 
 
 def _measure(method: str, rows: Sequence[str], vocabulary: Sequence[str]) -> dict[str, float]:
@@ -31,4 +34,8 @@ def _measure(method: str, rows: Sequence[str], vocabulary: Sequence[str]) -> dic
     result = run_pipeline(method, rows, vocabulary)
     grown = peak_mb() - idle
     arrays = [result.data, result.indices, result.indptr] if issparse(result) else [result]
-    return {"idle MiB": idle, "growth MiB": grown, "result MiB": sum(array.nbytes for array in arrays) / 2**20}
+    return {
+        "idle MiB": idle,
+        "growth MiB": grown,
+        "result MiB": sum(array.nbytes for array in arrays) / 2**20,
+    }

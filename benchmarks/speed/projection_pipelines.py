@@ -33,11 +33,18 @@ def run_pipeline(method: str, rows: Sequence[str], vocabulary: Sequence[str]) ->
         with patch.object(_project_rows, "first_equal_rows", _no_equal_rows):
             return ours().fit_transform(rows)
     if method == WORDS_ONCE:
-        texts = [" ".join(rows[start : start + WORDS_A_TEXT]) for start in range(0, len(rows), WORDS_A_TEXT)]
+        texts = [
+            " ".join(rows[start : start + WORDS_A_TEXT])
+            for start in range(0, len(rows), WORDS_A_TEXT)
+        ]
         projector = SGNNProjector(n_projections=N_PROJECTIONS, n_bits=N_BITS)
-        return project_words(texts, featurizer=CharNgramFeaturizer(), projector=projector).projections
+        return project_words(
+            texts, featurizer=CharNgramFeaturizer(), projector=projector
+        ).projections
     if method in OURS:
-        return ours({"ours, signs": "sign"}.get(method, "normal"), float_output="float" in method).fit_transform(rows)
+        return ours(
+            {"ours, signs": "sign"}.get(method, "normal"), float_output="float" in method
+        ).fit_transform(rows)
     return reference(method, vocabulary).fit_transform(rows)
 
 
@@ -54,11 +61,16 @@ def ours(hyperplanes: str = "normal", *, float_output: bool = False) -> Pipeline
 def reference(method: str, vocabulary: Sequence[str]) -> Pipeline:
     """Build the reference pipeline: counts of character 1- to 3-grams, then random projections."""
     fixed = vocabulary if "fixed" in method else None
-    counts = CountVectorizer(analyzer="char_wb", lowercase=False, ngram_range=(1, 3), vocabulary=fixed)
+    counts = CountVectorizer(
+        analyzer="char_wb", lowercase=False, ngram_range=(1, 3), vocabulary=fixed
+    )
     if method in ONE:
         return make_pipeline(counts, SparseRandomProjection(N_PROJECTIONS * N_BITS, random_state=0))
     union = FeatureUnion(
-        [(f"projection {t}", SparseRandomProjection(N_BITS, random_state=t)) for t in range(N_PROJECTIONS)]
+        [
+            (f"projection {t}", SparseRandomProjection(N_BITS, random_state=t))
+            for t in range(N_PROJECTIONS)
+        ]
     )
     return make_pipeline(counts, union)
 
@@ -68,9 +80,16 @@ def fixed_vocabulary() -> list[str]:
     signs = sorted(set(string.printable) - set(string.digits) - {" "})
     synthetic = [" ", *signs, *string.digits]
     synthetic += [first + second for first in signs for second in signs]
-    synthetic += [first + letter + second for first in signs for second in signs for letter in string.ascii_lowercase]
+    synthetic += [
+        first + letter + second
+        for first in signs
+        for second in signs
+        for letter in string.ascii_lowercase
+    ]
     synthetic += [first + second for first in string.digits for second in string.digits]
-    counts = CountVectorizer(analyzer="char", lowercase=False, ngram_range=(1, 3), max_features=VOCABULARY_SIZE)
+    counts = CountVectorizer(
+        analyzer="char", lowercase=False, ngram_range=(1, 3), max_features=VOCABULARY_SIZE
+    )
     return sorted(counts.fit([" ".join(synthetic)]).vocabulary_)
 
 

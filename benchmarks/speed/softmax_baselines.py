@@ -43,7 +43,13 @@ class LanguageBaseline:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.model = NPLM(
-                n_classes + 1, order, embedding_dim, hidden_size, num_classes=n_classes, output=output, sparse=False
+                n_classes + 1,
+                order,
+                embedding_dim,
+                hidden_size,
+                num_classes=n_classes,
+                output=output,
+                sparse=False,
             )
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=learning_rate, fused=fused)
         self.learning_rate = learning_rate
@@ -81,12 +87,17 @@ class LanguageBaseline:
         self.model.eval()
         total = 0.0
         with torch.inference_mode():
-            for contexts, targets in zip(words.contexts.split(BATCH), words.targets.split(BATCH), strict=True):
+            for contexts, targets in zip(
+                words.contexts.split(BATCH), words.targets.split(BATCH), strict=True
+            ):
                 total += float(self.loss(contexts, targets)) * len(targets)
         return math.exp(total / len(words.targets))
 
 
 def fused_is_faster(plain: LanguageBaseline, fused: LanguageBaseline, words: Words) -> bool:
     """Time both implementations of Adam on a few batches, alternately after a warm-up."""
-    seconds = {peer: [peer.train(words, n_batches=TRIED_STEPS) for _ in range(3)][1:] for peer in (plain, fused)}
+    seconds = {
+        peer: [peer.train(words, n_batches=TRIED_STEPS) for _ in range(3)][1:]
+        for peer in (plain, fused)
+    }
     return min(seconds[fused]) < min(seconds[plain])

@@ -76,7 +76,8 @@ def epoch(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
                 taken = second_epoch(ptb, trees[method])
             else:
                 baseline = make_baseline(method, ptb, fused=fused[method])
-                baseline.train(ptb.train_words, n_batches=5)  # warm-up: Adam allocates its moments in the first step
+                # warm-up: Adam allocates its moments in the first step
+                baseline.train(ptb.train_words, n_batches=5)
                 timed = n_timed if method == SOFTMAX else n_batches
                 taken = baseline.train(ptb.train_words, n_batches=timed) * n_batches / timed
             seconds[method].append(taken)
@@ -89,7 +90,9 @@ def epoch(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
         "fused Adam": fused,
         "seconds": {method: summarize_seconds(measured) for method, measured in seconds.items()},
         "times as long": {
-            method: {peer: median_ratio(seconds[peer], seconds[method]) for peer in (SOFTMAX, ADAPTIVE)}
+            method: {
+                peer: median_ratio(seconds[peer], seconds[method]) for peer in (SOFTMAX, ADAPTIVE)
+            }
             for method in trees
         },
     }
@@ -99,19 +102,25 @@ def make_trees(ptb: Corpus, progress: Progress) -> dict[str, SoftmaxTree | str]:
     """Return three trees by name, and a cluster tree of the same vectors with another arity."""
     counts = np.bincount(ptb.windows.y, minlength=ptb.n_classes)
     vectors = cooccurrence_vectors(ptb.windows, ptb.n_classes)
-    trees: dict[str, SoftmaxTree | str] = {name: name for name in ("huffman", "binary_cluster", "cluster")}
+    trees: dict[str, SoftmaxTree | str] = {
+        name: name for name in ("huffman", "binary_cluster", "cluster")
+    }
     trees["cluster, arity 22"] = cluster_tree(counts, vectors, arity=22, random_state=0)
     progress(f"{len(ptb.windows):,} words of {ptb.n_classes:,}; trees built")
     return trees
 
 
 def second_epoch(ptb: Corpus, tree: SoftmaxTree | str) -> float:
-    model = HsigmoidLanguageModel(**OURS, tree=tree, vocabulary=ptb.vocabulary, max_epochs=2, random_state=0)
+    model = HsigmoidLanguageModel(
+        **OURS, tree=tree, vocabulary=ptb.vocabulary, max_epochs=2, random_state=0
+    )
     return float(model.fit(ptb.train).history_[1]["dur"])
 
 
 def make_baseline(output: str, ptb: Corpus, **settings: Any) -> LanguageBaseline:
-    return LanguageBaseline(output, ptb.n_classes, **SIZES, **{"learning_rate": LEARNING_RATES[1]} | settings)
+    return LanguageBaseline(
+        output, ptb.n_classes, **SIZES, **{"learning_rate": LEARNING_RATES[1]} | settings
+    )
 
 
 def choose_adam(ptb: Corpus, outputs: tuple[str, ...], progress: Progress) -> dict[str, bool]:
@@ -131,19 +140,25 @@ def target(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
     for schedule in SCHEDULES:
         for rate in LEARNING_RATES:
             trials.append(
-                {"learning_rate": rate, "schedule": schedule} | train_baseline(ptb, rate, schedule, fused, seed=0)
+                {"learning_rate": rate, "schedule": schedule}
+                | train_baseline(ptb, rate, schedule, fused, seed=0)
             )
             progress(f"adaptive, {rate:g}, {schedule}: perplexity {trials[-1]['perplexity']:.2f}")
     best = min(trials, key=lambda one: one["perplexity"])
     theirs, ours = [], []
     for round_ in range(1, rounds + 1):
-        theirs.append(train_baseline(ptb, best["learning_rate"], best["schedule"], fused, seed=round_))
-        progress(f"round {round_}/{rounds}: adaptive: {theirs[-1]['perplexity']:.2f} in {theirs[-1]['seconds']:.1f} s")
+        theirs.append(
+            train_baseline(ptb, best["learning_rate"], best["schedule"], fused, seed=round_)
+        )
+        progress(
+            f"round {round_}/{rounds}: adaptive: {theirs[-1]['perplexity']:.2f} in "
+            f"{theirs[-1]['seconds']:.1f} s"
+        )
         ours.append(reach(ptb, theirs[-1]["perplexity"], seed=round_))
         last = ours[-1][-1]
         progress(
-            f"round {round_}/{rounds}: cluster tree: {last['perplexity']:.2f} after {len(ours[-1])} epochs in "
-            f"{last['seconds']:.1f} s"
+            f"round {round_}/{rounds}: cluster tree: {last['perplexity']:.2f} after "
+            f"{len(ours[-1])} epochs in {last['seconds']:.1f} s"
         )
     return {
         "tried": trials,
@@ -154,8 +169,12 @@ def target(ptb: Corpus, rounds: int, progress: Progress) -> dict[str, Any]:
     }
 
 
-def train_baseline(ptb: Corpus, rate: float, schedule: str, fused: bool, seed: int) -> dict[str, float]:
-    baseline = make_baseline(ADAPTIVE, ptb, learning_rate=rate, linear=schedule == "linear", fused=fused, seed=seed)
+def train_baseline(
+    ptb: Corpus, rate: float, schedule: str, fused: bool, seed: int
+) -> dict[str, float]:
+    baseline = make_baseline(
+        ADAPTIVE, ptb, learning_rate=rate, linear=schedule == "linear", fused=fused, seed=seed
+    )
     seconds = baseline.train(ptb.train_words, epochs=TARGET_EPOCHS)
     return {"perplexity": baseline.perplexity(ptb.valid_words), "seconds": seconds}
 
@@ -164,7 +183,9 @@ def reach(ptb: Corpus, perplexity: float, seed: int) -> list[dict[str, float]]:
     """Train for one epoch, for two, and so on, until a training reaches the perplexity."""
     runs: list[dict[str, float]] = []
     while len(runs) < MAX_EPOCHS and not (runs and runs[-1]["perplexity"] <= perplexity):
-        model = HsigmoidLanguageModel(**OURS, tree="cluster", max_epochs=len(runs) + 1, random_state=seed)
+        model = HsigmoidLanguageModel(
+            **OURS, tree="cluster", max_epochs=len(runs) + 1, random_state=seed
+        )
         start = time.perf_counter()
         model.fit(ptb.train)
         seconds = time.perf_counter() - start

@@ -43,7 +43,9 @@ Progress = Callable[[str], None]
 
 def search(data: DataFolder, rounds: int, progress: Progress) -> dict[str, Any]:
     """Train a model with each tree, check its search results, and time both methods alternately."""
-    paragraphs = [WORD.findall(line.lower()) for line in read_text(data, "wikipedia", "paragraphs.txt")]
+    paragraphs = [
+        WORD.findall(line.lower()) for line in read_text(data, "wikipedia", "paragraphs.txt")
+    ]
     valid = paragraphs[::VALID_EVERY]
     train = [words for number, words in enumerate(paragraphs) if number % VALID_EVERY]
     corpus = read_training_data(HsigmoidLanguageModel(**MODEL), train, valid)
@@ -52,7 +54,8 @@ def search(data: DataFolder, rounds: int, progress: Progress) -> dict[str, Any]:
     contexts = torch.from_numpy(windows.take(np.arange(len(windows)))[0])
     n_classes = corpus.tokenizer.vocabulary.n_classes
     progress(
-        f"{len(corpus.windows):,} training words, vocabulary of {n_classes:,}, {len(contexts):,} contexts to search"
+        f"{len(corpus.windows):,} training words, vocabulary of {n_classes:,}, {len(contexts):,} "
+        "contexts to search"
     )
     layers: dict[str, HierarchicalSoftmax] = {}
     inputs: dict[str, list[Tensor]] = {}
@@ -63,10 +66,19 @@ def search(data: DataFolder, rounds: int, progress: Progress) -> dict[str, Any]:
         seconds = time.perf_counter() - start
         network = model.net_.module_
         with torch.no_grad():
-            layers[tree], inputs[tree] = network.output_layer, list(network.hidden(contexts).split(ROWS))
+            layers[tree], inputs[tree] = (
+                network.output_layer,
+                list(network.hidden(contexts).split(ROWS)),
+            )
         check_search(layers[tree], inputs[tree])
-        models[tree] = {"seconds of fit": seconds, "perplexity of held-out words": model.perplexity(valid)}
-        progress(f"{tree}: trained in {seconds:.0f} s, perplexity {models[tree]['perplexity of held-out words']:.1f}")
+        models[tree] = {
+            "seconds of fit": seconds,
+            "perplexity of held-out words": model.perplexity(valid),
+        }
+        progress(
+            f"{tree}: trained in {seconds:.0f} s, perplexity "
+            f"{models[tree]['perplexity of held-out words']:.1f}"
+        )
     seconds_of = time_search(layers, inputs, n_classes, rounds, progress)
     for tree in TREES:
         models[tree]["times as long"] = median_ratio(seconds_of[ALL], seconds_of[tree])
@@ -86,7 +98,9 @@ def check_search(layer: HierarchicalSoftmax, inputs: list[Tensor]) -> None:
             log_probs = layer.log_prob(rows)
         _, classes = layer.topk(rows, K)
         if not same_but_ties(log_probs, classes):
-            raise SystemExit("The tree search and the topk of all log-probabilities differ: they must agree.")
+            raise SystemExit(
+                "The tree search and the topk of all log-probabilities differ: they must agree."
+            )
 
 
 def same_but_ties(log_probs: Tensor, classes: Tensor, tie: float = TIE) -> bool:
@@ -112,7 +126,8 @@ def time_search(
         torch.mm(rows, weight.T, out=scores[: len(rows)]).topk(K, dim=1)
 
     methods: dict[str, tuple[Callable[[Tensor], Any], list[Tensor]]] = {
-        tree: (lambda rows, layer=layer: layer.topk(rows, K), inputs[tree]) for tree, layer in layers.items()
+        tree: (lambda rows, layer=layer: layer.topk(rows, K), inputs[tree])
+        for tree, layer in layers.items()
     }
     methods[ALL] = (score_all, inputs[TREES[0]])
     seconds: dict[str, list[float]] = {method: [] for method in methods}

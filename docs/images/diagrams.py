@@ -53,7 +53,11 @@ def hashing_steps() -> Drawing:
 
 def hash_collisions() -> Drawing:
     """Draw a vocabulary with a column for each word, and hashing, where two words share one."""
-    d = Drawing(640, 300, "A vocabulary has a row for each word it has seen, hashing has a column for any word")
+    d = Drawing(
+        640,
+        300,
+        "A vocabulary has a row for each word it has seen, hashing has a column for any word",
+    )
     words = ["film", "fine", "dull", "boring", "filmm"]
     for x, heading, color in ((20, "vocabulary", GRAY), (340, "hashing", BLUE)):
         d.text(x + 140, 22, heading, bold=True, size=18, color=color if color != GRAY else INK)
@@ -113,11 +117,23 @@ def projections() -> Drawing:
         x, y = radius * math.cos(t), radius * math.sin(t)
         d.line(cx - x, cy + y, cx + x, cy - y, color=GRAY)
         label = math.radians(angle + 90)
-        d.text(cx + 1.09 * radius * math.cos(label), cy - 1.09 * radius * math.sin(label), f"{i + 1}", color=GRAY)
+        d.text(
+            cx + 1.09 * radius * math.cos(label),
+            cy - 1.09 * radius * math.sin(label),
+            f"{i + 1}",
+            color=GRAY,
+        )
     rows = [("start", 62, BLUE), ("started", 36, GREEN), ("cow", -68, RED)]
     for _, angle, color in rows:
         t = math.radians(angle)
-        d.arrow(cx, cy, cx + 0.92 * radius * math.cos(t), cy - 0.92 * radius * math.sin(t), color=color, width=3)
+        d.arrow(
+            cx,
+            cy,
+            cx + 0.92 * radius * math.cos(t),
+            cy - 0.92 * radius * math.sin(t),
+            color=color,
+            width=3,
+        )
     d.text(355, 42, "row", anchor="start", bold=True)
     for i in range(3):
         d.text(505 + 42 * i, 42, f"{i + 1}", bold=True)
@@ -145,7 +161,9 @@ def hash_embedding() -> Drawing:
         chosen = i == 3
         for k in range(2):
             words = ("0.9", "0.2")[k] if chosen else ""
-            d.box(38 + 60 * k, y, 60, 30, words, color=ORANGE, shade=PALE if chosen else 0, radius=0)
+            d.box(
+                38 + 60 * k, y, 60, 30, words, color=ORANGE, shade=PALE if chosen else 0, radius=0
+            )
         for k in range(6):
             chosen_pool = i in (1, 4)
             d.box(
@@ -174,7 +192,11 @@ def hash_embedding() -> Drawing:
 
 def ngram_memory() -> Drawing:
     """Draw the n-grams that end at a token, their rows, and the sum with the token's embedding."""
-    d = Drawing(640, 420, "The last n-grams of a sequence are hashed to rows that are added to the token embedding")
+    d = Drawing(
+        640,
+        420,
+        "The last n-grams of a sequence are hashed to rows that are added to the token embedding",
+    )
     tokens = ("the", "cat", "sat", "on", "the")
     for i, token in enumerate(tokens):
         d.box(40 + 88 * i, 14, 78, 36, token, color=INK if i < 2 else ORANGE, mono=True)
@@ -225,11 +247,18 @@ def tree() -> Drawing:
     for name, (x1, y1), (x2, y2), end in lines:
         start, stop = 15 / math.hypot(x2 - x1, y2 - y1), 1 - end / math.hypot(x2 - x1, y2 - y1)
         points = [(x1 + t * (x2 - x1), y1 + t * (y2 - y1)) for t in (start, stop)]
-        d.line(*points[0], *points[1], color=ORANGE if name in path else GRAY, width=3.5 if name in path else 1.5)
+        d.line(
+            *points[0],
+            *points[1],
+            color=ORANGE if name in path else GRAY,
+            width=3.5 if name in path else 1.5,
+        )
     for name, (x, y) in nodes.items():
         d.circle(x, y, 15, color=ORANGE if name in "rbc" else GRAY)
     for word, (x, y) in leaves.items():
-        d.box(x - 30, y - 16, 60, 32, word, mono=True, color=ORANGE if word == "dog" else INK, size=16)
+        d.box(
+            x - 30, y - 16, 60, 32, word, mono=True, color=ORANGE if word == "dog" else INK, size=16
+        )
     d.text(410, 36, "P(dog) = 0.5 · 0.6 · 0.7", anchor="start", bold=True)
     d.text(410, 60, "three decisions, not six scores", anchor="start", size=14, color=GRAY)
     for words, x, y in (("0.5", 290, 74), ("0.6", 268, 158), ("0.7", 294, 238)):
@@ -266,14 +295,28 @@ def which_estimator() -> Drawing:
     d = Drawing(660, 578, "Which estimator do I need?")
 
     def question(x: float, y: float, width: float, words: str) -> None:
-        d.box(x, y, width, 44 if "\n" not in words else 58, words, color=GRAY, size=16, bold=True, radius=20)
+        d.box(
+            x,
+            y,
+            width,
+            44 if "\n" not in words else 58,
+            words,
+            color=GRAY,
+            size=16,
+            bold=True,
+            radius=20,
+        )
 
     def answer(x: float, y: float, width: float, words: str, note: str, color: str) -> None:
         d.box(x, y, width, 34, words, color=color, size=14.5)
         d.text(x + width / 2, y + 47, note, size=13, color=GRAY)
 
     question(220, 12, 220, "What do you want?")
-    columns = [(112, "labels of texts", BLUE), (336, "the next word", GREEN), (552, "similar texts", ORANGE)]
+    columns = [
+        (112, "labels of texts", BLUE),
+        (336, "the next word", GREEN),
+        (552, "similar texts", ORANGE),
+    ]
     for x, words, color in columns:
         d.arrow(330, 56, x, 96, color=color)
         d.text(x, 110, words, bold=True, color=color, size=17)
@@ -312,14 +355,28 @@ def which_estimator() -> Drawing:
         ]
     ):
         answer(8 + 221 * i, 454, 204, words, note, INK)
-    d.text(330, 536, "In torch, without scikit-learn: nn.HashEmbedding, nn.HierarchicalSoftmax,", size=14, color=GRAY)
-    d.text(330, 556, "nn.SGNNProjection and the other modules of sklearn_hashnlp.nn", size=14, color=GRAY)
+    d.text(
+        330,
+        536,
+        "In torch, without scikit-learn: nn.HashEmbedding, nn.HierarchicalSoftmax,",
+        size=14,
+        color=GRAY,
+    )
+    d.text(
+        330,
+        556,
+        "nn.SGNNProjection and the other modules of sklearn_hashnlp.nn",
+        size=14,
+        color=GRAY,
+    )
     return d
 
 
 def sentence_encoder() -> Drawing:
     """Draw a sentence vector from the spelling of the words and from co-occurrence."""
-    d = Drawing(640, 300, "A sentence vector has a part from spelling and a part from co-occurrence")
+    d = Drawing(
+        640, 300, "A sentence vector has a part from spelling and a part from co-occurrence"
+    )
     d.box(190, 250, 260, 38, "my cat's sleep", mono=True, color=INK)
     for x, words, note, color in (
         (20, "spelling: projections of characters", "of any word, not trained", BLUE),
@@ -355,7 +412,9 @@ def saving_and_serving() -> Drawing:
 
 def parts_of_data() -> Drawing:
     """Draw classifiers of parts of the data, merged."""
-    d = Drawing(640, 232, "Parts of the data are trained on by themselves, and the classifiers are merged")
+    d = Drawing(
+        640, 232, "Parts of the data are trained on by themselves, and the classifiers are merged"
+    )
     for i in range(3):
         y = 14 + 72 * i
         d.box(12, y, 138, 52, f"texts of\nmachine {i + 1}", color=GRAY, size=15)
@@ -370,7 +429,11 @@ def parts_of_data() -> Drawing:
 
 def gpu_training() -> Drawing:
     """Draw which steps of a training run on the processor, and which on the GPU."""
-    d = Drawing(640, 268, "Texts are hashed on the processor; rows go to the GPU, where the network is trained")
+    d = Drawing(
+        640,
+        268,
+        "Texts are hashed on the processor; rows go to the GPU, where the network is trained",
+    )
     d.text(160, 18, "processor", bold=True)
     d.box(12, 36, 296, 218, color=GRAY, shade=0)
     d.text(480, 18, "GPU", bold=True)
@@ -389,8 +452,23 @@ def gpu_training() -> Drawing:
 
 
 DIAGRAMS = (
-    *(hashing_steps, hash_collisions, character_ngrams, projections, hash_embedding, ngram_memory, tree),
-    *(language_model, which_estimator, sentence_encoder, saving_and_serving, parts_of_data, gpu_training),
+    *(
+        hashing_steps,
+        hash_collisions,
+        character_ngrams,
+        projections,
+        hash_embedding,
+        ngram_memory,
+        tree,
+    ),
+    *(
+        language_model,
+        which_estimator,
+        sentence_encoder,
+        saving_and_serving,
+        parts_of_data,
+        gpu_training,
+    ),
     *(*tasks.DIAGRAMS, *moves.DIAGRAMS, *project.DIAGRAMS, *overviews.DIAGRAMS, *figures.DIAGRAMS),
 )
 

@@ -1,7 +1,8 @@
 """Shapes of the guide's pictures: SVG without a ground, in colors for a light and for a dark page.
 
-A picture names its colors by classes. In the file, a media query chooses between the two sets; on the site, where
-``docs/site/pictures.py`` puts the picture into the page, ``pictures.css`` does, so that it follows the page's theme.
+A picture names its colors by classes. In the file, a media query chooses between the two sets; on
+the site, where ``docs/site/pictures.py`` puts the picture into the page, ``pictures.css`` does, so
+that it follows the page's theme.
 """
 
 from __future__ import annotations
@@ -16,15 +17,31 @@ BLUE = "blue"
 ORANGE = "orange"
 GREEN = "green"
 RED = "red"
-LIGHT = {INK: "#24292f", GRAY: "#57606a", BLUE: "#0b5cad", ORANGE: "#b45309", GREEN: "#1a7f37", RED: "#b42318"}
-DARK = {INK: "#e6edf3", GRAY: "#a3adb8", BLUE: "#6cb6ff", ORANGE: "#f0a35e", GREEN: "#5fca7c", RED: "#ff8f85"}
+LIGHT = {
+    INK: "#24292f",
+    GRAY: "#57606a",
+    BLUE: "#0b5cad",
+    ORANGE: "#b45309",
+    GREEN: "#1a7f37",
+    RED: "#b42318",
+}
+DARK = {
+    INK: "#e6edf3",
+    GRAY: "#a3adb8",
+    BLUE: "#6cb6ff",
+    ORANGE: "#f0a35e",
+    GREEN: "#5fca7c",
+    RED: "#ff8f85",
+}
 SANS, MONO = "system-ui,'DejaVu Sans',sans-serif", "ui-monospace,'DejaVu Sans Mono',Menlo,monospace"
 PALE = 0.12  # opacity of the color inside of a box; on a dark page the same color is light
 
 
 def style() -> str:
     """Return the style of a picture that stands by itself."""
-    light, dark = ("".join(f".{name}{{color:{color}}}" for name, color in one.items()) for one in (LIGHT, DARK))
+    light, dark = (
+        "".join(f".{name}{{color:{color}}}" for name, color in one.items()) for one in (LIGHT, DARK)
+    )
     return f"<style>{light}.mono{{font-family:{MONO}}}@media(prefers-color-scheme:dark){{{dark}}}</style>"
 
 
@@ -93,7 +110,15 @@ class Drawing:
         )
 
     def line(
-        self, x1: float, y1: float, x2: float, y2: float, *, color: str = GRAY, width: float = 1.5, dash: str = ""
+        self,
+        x1: float,
+        y1: float,
+        x2: float,
+        y2: float,
+        *,
+        color: str = GRAY,
+        width: float = 1.5,
+        dash: str = "",
     ) -> None:
         """Draw a line."""
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
@@ -102,7 +127,9 @@ class Drawing:
             f'stroke-width="{width:g}"{dashes}/>'
         )
 
-    def curve(self, points: Iterable[tuple[float, float]], *, color: str = BLUE, dash: str = "") -> None:
+    def curve(
+        self, points: Iterable[tuple[float, float]], *, color: str = BLUE, dash: str = ""
+    ) -> None:
         """Draw a line through points."""
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -110,16 +137,22 @@ class Drawing:
             f'<polyline points="{path}" class="{color}" fill="none" stroke="currentColor" stroke-width="2"{dashes}/>'
         )
 
-    def arrow(self, x1: float, y1: float, x2: float, y2: float, *, color: str = GRAY, width: float = 1.6) -> None:
+    def arrow(
+        self, x1: float, y1: float, x2: float, y2: float, *, color: str = GRAY, width: float = 1.6
+    ) -> None:
         """Draw a line with a head at its end."""
         length = math.hypot(x2 - x1, y2 - y1)
         dx, dy = (x2 - x1) / length, (y2 - y1) / length
         self.line(x1, y1, x2 - 6 * dx, y2 - 6 * dy, color=color, width=width)
-        left, right = ((x2 - 9 * dx + side * 4.5 * dy, y2 - 9 * dy - side * 4.5 * dx) for side in (1, -1))
+        left, right = (
+            (x2 - 9 * dx + side * 4.5 * dy, y2 - 9 * dy - side * 4.5 * dx) for side in (1, -1)
+        )
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in ((x2, y2), left, right))
         self.parts.append(f'<polygon points="{points}" class="{color}" fill="currentColor"/>')
 
-    def circle(self, x: float, y: float, radius: float, *, color: str = GRAY, shade: float = PALE) -> None:
+    def circle(
+        self, x: float, y: float, radius: float, *, color: str = GRAY, shade: float = PALE
+    ) -> None:
         """Draw a circle; a shade of 1 is a dot."""
         self.parts.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" class="{color}" fill="currentColor" '
@@ -143,7 +176,15 @@ class Drawing:
             if i:
                 self.arrow(left - gap, middle, left, middle)
 
-    def pairs(self, left: str, right: str, rows: Sequence[tuple[str, str]], *, y: float = 40, note: str = "") -> None:
+    def pairs(
+        self,
+        left: str,
+        right: str,
+        rows: Sequence[tuple[str, str]],
+        *,
+        y: float = 40,
+        note: str = "",
+    ) -> None:
         """Draw two columns of code with an arrow in each row: what it is called there, and here."""
         width = (self.size[0] - 16 - 34) / 2
         self.text(8 + width / 2, y - 22, left, bold=True, color=GRAY)
@@ -151,8 +192,12 @@ class Drawing:
         for theirs, ours in rows:
             height = 22 + 19 * max(theirs.count("\n"), ours.count("\n"), 0) + 12
             self.box(8, y, width, height, theirs, mono=True, size=14, color=GRAY)
-            self.arrow(8 + width, y + height / 2, self.size[0] - 8 - width, y + height / 2, color=BLUE)
-            self.box(self.size[0] - 8 - width, y, width, height, ours, mono=True, size=14, color=BLUE)
+            self.arrow(
+                8 + width, y + height / 2, self.size[0] - 8 - width, y + height / 2, color=BLUE
+            )
+            self.box(
+                self.size[0] - 8 - width, y, width, height, ours, mono=True, size=14, color=BLUE
+            )
             y += height + 10
         if note:
             self.text(self.size[0] / 2, y + 8, note, size=14, color=GRAY)

@@ -23,7 +23,10 @@ def read(name: str) -> Any:
 
 def read_lines(name: str) -> list[dict[str, Any]]:
     """Return the results of an experiment."""
-    return [json.loads(line) for line in (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (RESULTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def dots(
@@ -60,13 +63,25 @@ def dots(
                 d.text(left - 12, y, label, anchor="end", size=15, bold=is_mean)
                 d.line(8, y - step / 2, 632, y - step / 2, width=1.4 if is_mean else 0.6)
             if value is not None:
-                d.circle(place(value), y + 15 * (column - (len(series) - 1) / 2), 5, color=color, shade=1)
-                d.text(right + 62 * column + 58, y, f"{value:.1f}", size=15, anchor="end", color=color, bold=is_mean)
+                d.circle(
+                    place(value), y + 15 * (column - (len(series) - 1) / 2), 5, color=color, shade=1
+                )
+                d.text(
+                    right + 62 * column + 58,
+                    y,
+                    f"{value:.1f}",
+                    size=15,
+                    anchor="end",
+                    color=color,
+                    bold=is_mean,
+                )
     d.text(320, bottom + 34, note, size=14, color=GRAY)
     return d
 
 
-def bars(title: str, rows: Iterable[tuple[str, float, str, str]], *, note: str, left: float = 250) -> Drawing:
+def bars(
+    title: str, rows: Iterable[tuple[str, float, str, str]], *, note: str, left: float = 250
+) -> Drawing:
     """Draw bars from zero with their numbers; a row is a label, a value, its text and a color."""
     rows = list(rows)
     d = Drawing(640, 20 + 30 * len(rows) + 34, title)
@@ -88,10 +103,18 @@ def accuracy() -> Drawing:
     rows: list[tuple[str, list[float | None]]] = []
     for name, label in TITLES.items():
         one = small[name]["0"]
-        rows.append((label, [one["ours"], one["linear"], fasttext[name].get("fasttext", {}).get("accuracy")]))
+        rows.append(
+            (
+                label,
+                [one["ours"], one["linear"], fasttext[name].get("fasttext", {}).get("accuracy")],
+            )
+        )
     whole = [values for _, values in rows if None not in values]
     rows.append(
-        (f"mean of {len(whole)}", [statistics.mean(filter(None, column)) for column in zip(*whole, strict=True)])
+        (
+            f"mean of {len(whole)}",
+            [statistics.mean(filter(None, column)) for column in zip(*whole, strict=True)],
+        )
     )
     return dots(
         "Test accuracy of TextClassifier, a tuned LinearSVC and fastText on eight data sets",
@@ -108,7 +131,10 @@ def sgnn_reproduction() -> Drawing:
     return dots(
         "Test accuracy of SGNNClassifier and of a linear model on five data sets",
         {"SGNNClassifier": BLUE, "linear model": ORANGE},
-        [(TITLES[name], [one["sgnn"]["accuracy"], one["linear"]["accuracy"]]) for name, one in result.items()],
+        [
+            (TITLES[name], [one["sgnn"]["accuracy"], one["linear"]["accuracy"]])
+            for name, one in result.items()
+        ],
         [70, 80, 90, 100],
         note="test accuracy in %",
     )
@@ -116,7 +142,10 @@ def sgnn_reproduction() -> Drawing:
 
 def coming_from_gensim() -> Drawing:
     """Draw the quality of the word vectors of both programs."""
-    models, names = read("word_vectors")["models"], ("ours, words before, both", "gensim, skip-gram")
+    models, names = (
+        read("word_vectors")["models"],
+        ("ours, words before, both", "gensim, skip-gram"),
+    )
     tasks = {
         "analogies": "analogies",
         "nearest of the same group": "nearest word in group",
@@ -136,7 +165,11 @@ def coming_from_gensim() -> Drawing:
 def coming_from_fasttext() -> Drawing:
     """Draw how many times as fast fastText's models predict here."""
     models = read("fasttext_bridge")["models"]
-    rows = [(name, one["ratio"], f"{one['ratio']:.1f}", BLUE) for name, one in models.items() if "ratio" in one]
+    rows = [
+        (name, one["ratio"], f"{one['ratio']:.1f}", BLUE)
+        for name, one in models.items()
+        if "ratio" in one
+    ]
     ratios = [ratio for _, ratio, _, _ in rows]
     return bars(
         f"Models of fastText predict {min(ratios):.1f} to {max(ratios):.1f} times as fast here",
@@ -173,9 +206,12 @@ def coming_from_scikit_learn() -> Drawing:
             model = one["models"][key]
             seconds, percent = statistics.median(model["fit"]), statistics.mean(model["accuracy"])
             color = BLUE if key == "TextClassifier" else GREEN if key == "vectorizer" else ORANGE
-            rows.append((f"{TITLES[data]}: {label}", seconds, f"{seconds:.2f} s, {percent:.1f} %", color))
+            rows.append(
+                (f"{TITLES[data]}: {label}", seconds, f"{seconds:.2f} s, {percent:.1f} %", color)
+            )
     return bars(
-        "Seconds of fit and test accuracy of two pipelines with SGDClassifier and of TextClassifier",
+        "Seconds of fit and test accuracy of two pipelines with SGDClassifier and of "
+        "TextClassifier",
         rows,
         note="seconds of fit, and test accuracy; the two vectorizers with SGDClassifier",
         left=300,
@@ -188,7 +224,12 @@ def mixture_perplexity() -> Drawing:
     return bars(
         "Perplexity on the Penn Treebank of three models and their mixtures",
         [
-            (" + ".join(one["models"]), one["test_perplexity"], f"{one['test_perplexity']:.1f}", color)
+            (
+                " + ".join(one["models"]),
+                one["test_perplexity"],
+                f"{one['test_perplexity']:.1f}",
+                color,
+            )
             for one in rows
             for color in [BLUE if len(one["models"]) > 1 else ORANGE]
         ],
@@ -216,10 +257,17 @@ def _panel(
 
 def readme() -> Drawing:
     """Draw how many times as fast other programs are outrun, and accuracy by training time."""
-    d = Drawing(640, 500, "Speed compared with scikit-learn and fastText, and test accuracy by training time")
+    d = Drawing(
+        640,
+        500,
+        "Speed compared with scikit-learn and fastText, and test accuracy by training time",
+    )
     classifiers = read("classifiers")
     singly = {name: one.get("single ms") for name, one in read("serving")["models"].items()}
-    rows = [(f"n-grams, {name}", "scikit-learn", one["ratio"]) for name, one in read("vectorizers")["cases"].items()]
+    rows = [
+        (f"n-grams, {name}", "scikit-learn", one["ratio"])
+        for name, one in read("vectorizers")["cases"].items()
+    ]
     rows += [
         ("training", "fastText", classifiers["speed"]["models"]["fastText"]["times ours"]),
         ("predicting many texts", "fastText", classifiers["prediction"]["times fastText"]),
@@ -239,7 +287,15 @@ def readme() -> Drawing:
         d.text(210, y + 13, f"vs. {other}", anchor="start", size=13, color=GRAY)
         d.bar(zero + min(0.0, log) * scale, y, abs(log) * scale, 26, color=color)
         label = f"{ratio:.2g} times as fast" if log > 0 else f"{1 / ratio:.2g} times as slow"
-        d.text(zero + max(0.0, log) * scale + 8, y + 13, label, anchor="start", size=15, color=color, bold=True)
+        d.text(
+            zero + max(0.0, log) * scale + 8,
+            y + 13,
+            label,
+            anchor="start",
+            size=15,
+            color=color,
+            bold=True,
+        )
     d.line(zero, 32, zero, 36 + 36 * len(rows))
     _by_time(d, classifiers["speed"]["models"])
     return d
@@ -262,16 +318,26 @@ def _by_time(d: Drawing, models: Mapping[str, Any]) -> None:
     for i, (name, title) in enumerate(names.items()):
         x, y = 70 + 240 * models[name]["seconds"], place(models[name]["accuracy"])
         d.circle(x, y, 6, color=ORANGE if i else BLUE, shade=1)
-        dx, dy, anchor = ((12, 0, "start"), (-4, 18, "end"), (0, -18, "middle"), (0, 20, "middle"))[i]
-        d.text(x + dx, y + dy, title, size=15, anchor=anchor, color=ORANGE if i else BLUE, bold=not i)
-    d.text(320, 484, "AG News, 36,476 texts, two cores; fastText: dim 10, bigrams", size=14, color=GRAY)
+        dx, dy, anchor = ((12, 0, "start"), (-4, 18, "end"), (0, -18, "middle"), (0, 20, "middle"))[
+            i
+        ]
+        d.text(
+            x + dx, y + dy, title, size=15, anchor=anchor, color=ORANGE if i else BLUE, bold=not i
+        )
+    d.text(
+        320, 484, "AG News, 36,476 texts, two cores; fastText: dim 10, bigrams", size=14, color=GRAY
+    )
 
 
 def reversal() -> Drawing:
     """Draw the validation losses of both output layers by epoch, a line for each seed."""
-    d = Drawing(640, 330, "Validation loss by epoch with the full softmax and with a tree, three seeds each")
+    d = Drawing(
+        640, 330, "Validation loss by epoch with the full softmax and with a tree, three seeds each"
+    )
     ticks = [0, 1, 2, 3]
-    for i, (file, label) in enumerate((("reversal", "batches of 16, Adam"), ("reversal-sgd", "one string at a time"))):
+    for i, (file, label) in enumerate(
+        (("reversal", "batches of 16, Adam"), ("reversal-sgd", "one string at a time"))
+    ):
         x = 64 + 300 * i
         place = _panel(d, (x, 50, 250, 200), ticks, label)
         for tick in ticks:
@@ -282,7 +348,9 @@ def reversal() -> Drawing:
             losses = one.get("valid_loss_per_epoch", [])
             if len(losses) == 20 and one["settings"].get("arity") in (None, 2):
                 is_tree = one["output"] == "hsigmoid"
-                points = [(x + 250 * t / 19, place(math.log10(loss))) for t, loss in enumerate(losses)]
+                points = [
+                    (x + 250 * t / 19, place(math.log10(loss))) for t, loss in enumerate(losses)
+                ]
                 d.curve(points, color=ORANGE if is_tree else BLUE, dash="6 3" if is_tree else "")
     d.text(320, 290, "epoch", size=14, color=GRAY)
     d.text(60, 18, "validation loss", size=14, color=GRAY)
@@ -297,7 +365,11 @@ def robustness() -> Drawing:
     """Draw accuracy by error rate, a panel per data set and model, plain and trained on errors."""
     result = read("robustness")
     models = {"hash": "hash embeddings", "svm": "LinearSVC", "sgnn": "SGNN", "fasttext": "fastText"}
-    d = Drawing(640, 438, "Accuracy by the rate of typing errors, four models on two data sets, plain and augmented")
+    d = Drawing(
+        640,
+        438,
+        "Accuracy by the rate of typing errors, four models on two data sets, plain and augmented",
+    )
     for row, name in enumerate(("trec", "sst2")):
         ticks = [30, 50, 70, 90] if name == "trec" else [55, 65, 75, 85]
         for column, (model, label) in enumerate(models.items()):
@@ -312,7 +384,11 @@ def robustness() -> Drawing:
             for kind, color, dash in ((model, ORANGE, "6 3"), (f"{model}-augmented", BLUE, "")):
                 if one := result["sets"][name].get(kind):
                     points = zip(result["rates"], one["accuracy"], strict=True)
-                    d.curve([(x + 128 * rate / 0.2, place(value)) for rate, value in points], color=color, dash=dash)
+                    d.curve(
+                        [(x + 128 * rate / 0.2, place(value)) for rate, value in points],
+                        color=color,
+                        dash=dash,
+                    )
     d.text(330, 398, "edits per hundred characters; test accuracy in %", size=14, color=GRAY)
     d.line(150, 422, 190, 422, color=ORANGE, width=2, dash="6 3")
     d.text(198, 422, "trained on clean texts", anchor="start", size=15)
@@ -322,6 +398,12 @@ def robustness() -> Drawing:
 
 
 DIAGRAMS: tuple[Callable[[], Drawing], ...] = (
-    *(accuracy, sgnn_reproduction, coming_from_gensim, coming_from_fasttext, coming_from_scikit_learn),
+    *(
+        accuracy,
+        sgnn_reproduction,
+        coming_from_gensim,
+        coming_from_fasttext,
+        coming_from_scikit_learn,
+    ),
     *(mixture_perplexity, readme, reversal, robustness),
 )

@@ -30,9 +30,15 @@ def ray() -> Drawing:
     return _cluster("Ray", "texts", "actor", "labels, n-grams", BLUE)
 
 
-def _moves(name: str, title: str, other: str, rows: list[tuple[str, str]], note: str = "") -> Callable[[], Drawing]:
+def _moves(
+    name: str, title: str, other: str, rows: list[tuple[str, str]], note: str = ""
+) -> Callable[[], Drawing]:
     def draw() -> Drawing:
-        height = 40 + sum(44 + 19 * max(one.count("\n") for one in row) for row in rows) + (26 if note else 0)
+        height = (
+            40
+            + sum(44 + 19 * max(one.count("\n") for one in row) for row in rows)
+            + (26 if note else 0)
+        )
         d = Drawing(640, height, title)
         d.pairs(other, "sklearn-hashnlp", rows, note=note)
         return d

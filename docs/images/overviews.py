@@ -9,7 +9,9 @@ from drawing import BLUE, GRAY, GREEN, INK, ORANGE, RED, Drawing
 
 def faq() -> Drawing:
     """Draw what people ask, by the step at which they ask it."""
-    d = Drawing(640, 168, "Questions of training, of memory and time, of results, and of saving and serving")
+    d = Drawing(
+        640, 168, "Questions of training, of memory and time, of results, and of saving and serving"
+    )
     columns = (
         ("training", BLUE, "imbalanced classes\nconfusion matrix\ntypos, languages"),
         ("memory and time", ORANGE, "out of memory\nslow start\nGPU"),
@@ -25,10 +27,24 @@ def faq() -> Drawing:
 
 def glossary() -> Drawing:
     """Draw the terms along the way of a text through a model."""
-    d = Drawing(640, 210, "A text, tokens, n-grams, columns, buckets, component vectors, scores, probabilities")
+    d = Drawing(
+        640,
+        210,
+        "A text, tokens, n-grams, columns, buckets, component vectors, scores, probabilities",
+    )
     d.chain(14, [("text", INK), ("tokens", GRAY), ("n-grams", GRAY), ("columns", BLUE)])
-    d.chain(130, [("buckets", BLUE), ("component\nvectors", BLUE), ("scores", GREEN), ("probabilities", GREEN)])
-    d.lines(320, 100, "a hash function: column of an n-gram, buckets of a column", size=14, color=GRAY)
+    d.chain(
+        130,
+        [
+            ("buckets", BLUE),
+            ("component\nvectors", BLUE),
+            ("scores", GREEN),
+            ("probabilities", GREEN),
+        ],
+    )
+    d.lines(
+        320, 100, "a hash function: column of an n-gram, buckets of a column", size=14, color=GRAY
+    )
     return d
 
 
@@ -49,7 +65,9 @@ def roadmap() -> Drawing:
 
 def model_selection() -> Drawing:
     """Draw which solver and loss the default takes, by the number of texts and labels."""
-    d = Drawing(640, 236, "The default solver: dual for few texts or many labels, else stochastic gradients")
+    d = Drawing(
+        640, 236, "The default solver: dual for few texts or many labels, else stochastic gradients"
+    )
     d.text(390, 18, "number of texts", size=15, color=GRAY)
     for x, words in ((120, "0"), (250, "20,000"), (310, "30,000"), (500, "200,000")):
         d.text(x, 44, words, size=14, color=GRAY)
@@ -58,8 +76,22 @@ def model_selection() -> Drawing:
         y = 58 + 40 * i
         d.text(106, y + 16, labels, anchor="end", size=15)
         d.box(120, y, end - 120, 32, "dual solver" if end > 250 else "dual", color=BLUE, size=14)
-        d.box(end, y, 632 - end, 32, "softmax" if end > 400 else "softmax, gradients", color=ORANGE, size=14)
-    d.text(320, 226, "multilabel, callbacks, epochs or a learning rate set: gradients", size=14, color=GRAY)
+        d.box(
+            end,
+            y,
+            632 - end,
+            32,
+            "softmax" if end > 400 else "softmax, gradients",
+            color=ORANGE,
+            size=14,
+        )
+    d.text(
+        320,
+        226,
+        "multilabel, callbacks, epochs or a learning rate set: gradients",
+        size=14,
+        color=GRAY,
+    )
     return d
 
 

@@ -9,7 +9,11 @@ from drawing import BLUE, GRAY, GREEN, INK, ORANGE, Drawing
 
 def installation() -> Drawing:
     """Draw the choice between two packages of PyTorch."""
-    d = Drawing(640, 230, "With a GPU the default PyTorch, without one the CPU package, then the package itself")
+    d = Drawing(
+        640,
+        230,
+        "With a GPU the default PyTorch, without one the CPU package, then the package itself",
+    )
     d.box(220, 10, 200, 44, "A GPU to train on?", bold=True, radius=20)
     d.arrow(270, 54, 160, 92, color=GREEN)
     d.text(184, 68, "no", color=GREEN, bold=True)
@@ -26,8 +30,16 @@ def installation() -> Drawing:
 
 def promises() -> Drawing:
     """Draw a promise, its test and its figures."""
-    d = Drawing(640, 170, "A promise is a sentence, a test that fails if it is broken, and a figure of its longest run")
-    d.chain(14, [("a promise", INK), ("a test that fails\nif it is broken", BLUE), ("its figures", GREEN)])
+    d = Drawing(
+        640,
+        170,
+        "A promise is a sentence, a test that fails if it is broken, and a figure of its longest "
+        "run",
+    )
+    d.chain(
+        14,
+        [("a promise", INK), ("a test that fails\nif it is broken", BLUE), ("its figures", GREEN)],
+    )
     d.lines(107, 122, '"the same seed\ngives the same bytes"', size=15, color=GRAY)
     d.lines(320, 122, "make test\nmake test-slow", size=15, color=GRAY)
     d.lines(533, 122, "documents read,\nfaults survived", size=15, color=GRAY)
@@ -36,7 +48,11 @@ def promises() -> Drawing:
 
 def own_experiments() -> Drawing:
     """Draw how a module of one's own is compared."""
-    d = Drawing(640, 208, "Your module and those of the package are trained on the same rows, with several seeds")
+    d = Drawing(
+        640,
+        208,
+        "Your module and those of the package are trained on the same rows, with several seeds",
+    )
     d.box(10, 14, 160, 50, "my_embedding.py", color=ORANGE, mono=True, size=15)
     d.box(10, 78, 160, 50, "hash, standard", color=BLUE, mono=True, size=15)
     d.box(10, 142, 160, 50, "train.csv, test.csv", mono=True, size=13)

@@ -10,8 +10,17 @@ from drawing import BLUE, GRAY, GREEN, INK, ORANGE, PALE, RED, Drawing
 
 def classifier() -> Drawing:
     """Draw the steps of the text classifier, and its two solvers."""
-    d = Drawing(640, 236, "Texts become hashed n-grams, vectors, scores and labels; two solvers find the weights")
-    steps = [("texts", INK), ("n-grams,\nhashed", BLUE), ("vectors,\nsummed", ORANGE), ("linear\nlayer", ORANGE)]
+    d = Drawing(
+        640,
+        236,
+        "Texts become hashed n-grams, vectors, scores and labels; two solvers find the weights",
+    )
+    steps = [
+        ("texts", INK),
+        ("n-grams,\nhashed", BLUE),
+        ("vectors,\nsummed", ORANGE),
+        ("linear\nlayer", ORANGE),
+    ]
     d.chain(16, [*steps, ("labels", GREEN)])
     d.box(264, 8, 242, 72, color=ORANGE, shade=0)
     d.text(385, 94, "weights, found by one of", size=14, color=ORANGE)
@@ -28,7 +37,9 @@ def classifier() -> Drawing:
 
 def regressor() -> Drawing:
     """Draw texts on a scale of numbers."""
-    d = Drawing(640, 196, "Texts are given numbers: a new text gets the sum of the weights of its n-grams")
+    d = Drawing(
+        640, 196, "Texts are given numbers: a new text gets the sum of the weights of its n-grams"
+    )
     d.chain(
         12,
         [
@@ -51,7 +62,12 @@ def regressor() -> Drawing:
 
 def callbacks() -> Drawing:
     """Draw the training as a timeline, and when each kind of callback is called."""
-    d = Drawing(640, 230, "A training is a row of epochs and each epoch a row of batches; callbacks are called between")
+    d = Drawing(
+        640,
+        230,
+        "A training is a row of epochs and each epoch a row of batches; callbacks are called "
+        "between",
+    )
     d.box(10, 50, 620, 40, "fit", color=INK, bold=True)
     for epoch in range(3):
         x = 10 + 210 * epoch
@@ -60,16 +76,32 @@ def callbacks() -> Drawing:
             d.box(x + 50 * batch, 132, 46, 26, "batch", color=GRAY, size=13)
         d.arrow(x + 200, 190, x + 200, 160, color=GREEN)
         d.arrow(x + 200, 32, x + 200, 92, color=ORANGE)
-    d.text(320, 18, "callbacks of scikit-learn: after each epoch, the estimator", color=ORANGE, size=15)
-    d.text(320, 204, "callbacks of skorch: after each batch and epoch, the network", color=GREEN, size=15)
+    d.text(
+        320, 18, "callbacks of scikit-learn: after each epoch, the estimator", color=ORANGE, size=15
+    )
+    d.text(
+        320,
+        204,
+        "callbacks of skorch: after each batch and epoch, the network",
+        color=GREEN,
+        size=15,
+    )
     return d
 
 
 def tensorboard() -> Drawing:
     """Draw the way from a training to TensorBoard."""
-    d = Drawing(640, 210, "A callback writes event files, which TensorBoard shows as curves and as points")
+    d = Drawing(
+        640, 210, "A callback writes event files, which TensorBoard shows as curves and as points"
+    )
     d.chain(
-        14, [("fit", INK), ("callback\nTensorBoard", BLUE), ("event files", GRAY), ("tensorboard\n--logdir", GREEN)]
+        14,
+        [
+            ("fit", INK),
+            ("callback\nTensorBoard", BLUE),
+            ("event files", GRAY),
+            ("tensorboard\n--logdir", GREEN),
+        ],
     )
     d.text(150, 92, "SCALARS", bold=True, size=14)
     d.box(60, 104, 180, 94, shade=0)
@@ -85,7 +117,9 @@ def tensorboard() -> Drawing:
 
 def container() -> Drawing:
     """Draw the layers of the image, and what a running container may write."""
-    d = Drawing(640, 262, "An image has layers that are built once; the container writes nothing of them")
+    d = Drawing(
+        640, 262, "An image has layers that are built once; the container writes nothing of them"
+    )
     layers = [
         ("model folder", "COPY spam /models/spam", GREEN),
         ("the package", "pip install /src", BLUE),
@@ -108,7 +142,9 @@ def container() -> Drawing:
 
 def data() -> Drawing:
     """Draw formats of files that become texts and labels."""
-    d = Drawing(640, 254, "Four formats of files are read as a list of texts and an array of labels")
+    d = Drawing(
+        640, 254, "Four formats of files are read as a list of texts and an array of labels"
+    )
     files = [
         (".csv", 'spam,"Win, now!"'),
         (".tsv", "spam    Win, now!"),
@@ -132,20 +168,40 @@ def data() -> Drawing:
 
 def exported_format() -> Drawing:
     """Draw the file weights.bin from its first byte to its last."""
-    d = Drawing(640, 232, "The file weights.bin is a line of JSON and arrays, each at a multiple of 64 bytes")
+    d = Drawing(
+        640,
+        232,
+        "The file weights.bin is a line of JSON and arrays, each at a multiple of 64 bytes",
+    )
     d.text(12, 18, "films/", mono=True, anchor="start", bold=True)
     d.text(110, 18, "weights.bin", mono=True, anchor="start", color=BLUE)
     d.text(250, 18, "__main__.py  __init__.py", mono=True, anchor="start", color=GRAY)
-    parts = [("header:\none line\nof JSON", 130, ORANGE), ("weight\n<f4", 90, BLUE), ("bias\n<f4", 70, BLUE)]
-    parts += [("pool\n<f4, <f2 or |i1", 150, GREEN), ("pool.rows\n<u4", 90, GREEN), ("...", 60, GRAY)]
+    parts = [
+        ("header:\none line\nof JSON", 130, ORANGE),
+        ("weight\n<f4", 90, BLUE),
+        ("bias\n<f4", 70, BLUE),
+    ]
+    parts += [
+        ("pool\n<f4, <f2 or |i1", 150, GREEN),
+        ("pool.rows\n<u4", 90, GREEN),
+        ("...", 60, GRAY),
+    ]
     x = 12
     for words, width, color in parts:
         d.box(x, 56, width, 84, words, color=color, size=14, radius=0)
         if x > 12:
             d.arrow(x, 160, x, 142)
         x += width + 4
-    d.text(320, 176, "each array begins at a multiple of 64 bytes, little-endian, row by row", size=15, color=GRAY)
-    d.text(320, 208, 'header["arrays"]: name, type, shape, offset', mono=True, size=15, color=ORANGE)
+    d.text(
+        320,
+        176,
+        "each array begins at a multiple of 64 bytes, little-endian, row by row",
+        size=15,
+        color=GRAY,
+    )
+    d.text(
+        320, 208, 'header["arrays"]: name, type, shape, offset', mono=True, size=15, color=ORANGE
+    )
     return d
 
 
@@ -164,13 +220,24 @@ def kneser_ney() -> Drawing:
         d.text(x + 264, y + 23, count, anchor="start", size=15)
         if i:
             d.arrow(x + 85, y - 28, x + 85, y, color=color)
-            d.text(x + 98, y - 14, "plus gamma, the discounts, times", anchor="start", size=14, color=GRAY)
+            d.text(
+                x + 98,
+                y - 14,
+                "plus gamma, the discounts, times",
+                anchor="start",
+                size=14,
+                color=GRAY,
+            )
     return d
 
 
 def mixtures() -> Drawing:
     """Draw three models whose probabilities are summed with weights."""
-    d = Drawing(640, 256, "Three models predict the next word; their probabilities are summed with learned weights")
+    d = Drawing(
+        640,
+        256,
+        "Three models predict the next word; their probabilities are summed with learned weights",
+    )
     models = [
         ("HsigmoidLanguageModel", "a network", BLUE, "w₁"),
         ("KneserNeyLanguageModel", "n-gram counts", GREEN, "w₂"),
@@ -191,7 +258,11 @@ def mixtures() -> Drawing:
 
 def nn() -> Drawing:
     """Draw the modules by their place in a network."""
-    d = Drawing(640, 324, "The torch modules by their place in a network: inputs, networks, outputs and losses")
+    d = Drawing(
+        640,
+        324,
+        "The torch modules by their place in a network: inputs, networks, outputs and losses",
+    )
     groups = [
         (
             "input",
@@ -210,7 +281,9 @@ def nn() -> Drawing:
         if i:
             d.arrow(275, y - 18, 275, y)
         y += height + 18
-    d.box(478, 10, 152, 124, "optim:\nRowwiseAdagrad,\nRowwiseAdam,\nRowwiseSGD", color=GRAY, size=15)
+    d.box(
+        478, 10, 152, 124, "optim:\nRowwiseAdagrad,\nRowwiseAdam,\nRowwiseSGD", color=GRAY, size=15
+    )
     d.arrow(478, 51, 440, 51)
     d.lines(554, 166, "update only the rows\nthat a batch used", size=14, color=GRAY)
     return d
@@ -230,16 +303,28 @@ def on_device() -> Drawing:
     )
     for i, (x, bits, color) in enumerate(((84, 32, BLUE), (242, 8, ORANGE))):
         for bit in range(bits):
-            d.box(x - 64 + 16 * (bit % 8) + 4 * i, 88 + 16 * (bit // 8), 14, 14, color=color, radius=1)
+            d.box(
+                x - 64 + 16 * (bit % 8) + 4 * i, 88 + 16 * (bit // 8), 14, 14, color=color, radius=1
+            )
     d.text(84, 170, "a weight: 32 bits", size=14, color=GRAY)
     d.text(246, 122, "8 bits and a scale", size=14, color=GRAY)
-    d.lines(478, 122, "input bits are computed from characters:\nno table of words is stored", size=14, color=GRAY)
+    d.lines(
+        478,
+        122,
+        "input bits are computed from characters:\nno table of words is stored",
+        size=14,
+        color=GRAY,
+    )
     return d
 
 
 def command_line() -> Drawing:
     """Draw the commands in the order of their use."""
-    d = Drawing(640, 236, "Commands by the order of their use: train or tune, then test, predict, explain and export")
+    d = Drawing(
+        640,
+        236,
+        "Commands by the order of their use: train or tune, then test, predict, explain and export",
+    )
     d.box(8, 84, 98, 56, "mails.csv", mono=True, size=15)
     for y, words in ((34, "train"), (84, "tune"), (134, "convert")):
         d.box(148, y + 6, 100, 44, words, color=BLUE, mono=True)
@@ -249,7 +334,13 @@ def command_line() -> Drawing:
     d.text(56, 162, "spam.bin", mono=True, size=15)
     d.arrow(96, 162, 148, 162, color=BLUE)
     d.box(298, 84, 104, 56, "folder\nspam", color=GREEN, bold=True)
-    uses = {"predict": "labels", "test": "accuracy", "explain": "n-grams", "info": "description", "export": "one file"}
+    uses = {
+        "predict": "labels",
+        "test": "accuracy",
+        "explain": "n-grams",
+        "info": "description",
+        "export": "one file",
+    }
     for i, (words, note) in enumerate(uses.items()):
         y = 8 + 44 * i
         d.arrow(402, 112, 446, y + 18, color=ORANGE)
@@ -260,22 +351,40 @@ def command_line() -> Drawing:
 
 def reproducibility() -> Drawing:
     """Draw what stays equal to the last bit, and what up to rounding."""
-    d = Drawing(640, 276, "What another run changes: features never, trained models on another processor")
+    d = Drawing(
+        640, 276, "What another run changes: features never, trained models on another processor"
+    )
     d.text(360, 20, "hashes, features, trees", bold=True, size=15)
     d.text(550, 20, "trained models", bold=True, size=15)
-    rows = ["another process", "more or fewer threads", "another x86-64 processor", "other torch or numpy", "a GPU"]
+    rows = [
+        "another process",
+        "more or fewer threads",
+        "another x86-64 processor",
+        "other torch or numpy",
+        "a GPU",
+    ]
     for i, name in enumerate(rows):
         y = 40 + 40 * i
         d.text(12, y + 16, name, anchor="start")
         d.box(270, y, 180, 32, "every bit", color=GREEN, size=15)
-        d.box(460, y, 170, 32, "every bit" if i < 2 else "up to rounding", color=GREEN if i < 2 else ORANGE, size=15)
+        d.box(
+            460,
+            y,
+            170,
+            32,
+            "every bit" if i < 2 else "up to rounding",
+            color=GREEN if i < 2 else ORANGE,
+            size=15,
+        )
     d.text(320, 258, "with the same texts, parameters and random_state", size=14, color=GRAY)
     return d
 
 
 def security() -> Drawing:
     """Draw what is read as data, and what runs as a program."""
-    d = Drawing(640, 236, "Model folders and texts are data; pickles and exported Python files are programs")
+    d = Drawing(
+        640, 236, "Model folders and texts are data; pickles and exported Python files are programs"
+    )
     for x, color, heading, note in (
         (10, GREEN, "data: from anyone", "worst case: an error, time, memory"),
         (330, RED, "programs: from people you trust", "worst case: anything"),
@@ -283,7 +392,12 @@ def security() -> Drawing:
         d.box(x, 36, 300, 168, color=color, shade=0)
         d.text(x + 150, 18, heading, color=color, bold=True, size=15)
         d.text(x + 150, 222, note, size=14, color=GRAY)
-    left = ["folders of save_model", "weights.bin, exported", "word vectors, ARPA, fastText", "texts of any content"]
+    left = [
+        "folders of save_model",
+        "weights.bin, exported",
+        "word vectors, ARPA, fastText",
+        "texts of any content",
+    ]
     right = ["files of joblib and pickle", "exported .py files", "functions as parameters"]
     for x, names, color in ((24, left, GREEN), (344, right, RED)):
         for i, name in enumerate(names):
@@ -293,7 +407,12 @@ def security() -> Drawing:
 
 def stream() -> Drawing:
     """Draw a fit and the days after it."""
-    d = Drawing(640, 208, "A model is fitted once, learns from each day's texts, and is fitted again when they doubled")
+    d = Drawing(
+        640,
+        208,
+        "A model is fitted once, learns from each day's texts, and is fitted again when they "
+        "doubled",
+    )
     d.box(10, 14, 150, 56, "all texts\nso far", color=INK, size=15)
     d.arrow(85, 70, 85, 96, color=BLUE)
     d.box(10, 98, 150, 44, "fit", color=BLUE, mono=True, bold=True)
@@ -306,21 +425,34 @@ def stream() -> Drawing:
     d.arrow(530, 120, 556, 120)
     d.box(558, 98, 72, 44, "fit", color=BLUE, mono=True, bold=True)
     d.lines(584, 58, "twice as many\ntexts: again", size=14, color=GRAY)
-    d.text(320, 176, "old texts are not read again: the more texts an n-gram had,", size=15, color=GRAY)
+    d.text(
+        320, 176, "old texts are not read again: the more texts an n-gram had,", size=15, color=GRAY
+    )
     d.text(320, 196, "the less its weight changes", size=15, color=GRAY)
     return d
 
 
 def text_features() -> Drawing:
     """Draw a text, its tokens, n-grams and columns."""
-    d = Drawing(640, 306, "A text is split into tokens or characters, joined to n-grams, which are hashed to columns")
+    d = Drawing(
+        640,
+        306,
+        "A text is split into tokens or characters, joined to n-grams, which are hashed to columns",
+    )
     d.box(200, 8, 240, 36, '"Is it what it is?"', mono=True, color=INK)
     for x, name, units, grams, color in (
         (10, "words", "is · it · what · it · is · ?", "is it · it what · what it", BLUE),
         (330, "characters in words", "<is> · <it> · <what>", "<i · is · s> · <w · wh · ...", GREEN),
     ):
         d.arrow(320, 44, x + 150, 78, color=color)
-        d.text(x + 2 if x < 100 else x + 298, 62, name, color=color, bold=True, anchor="start" if x < 100 else "end")
+        d.text(
+            x + 2 if x < 100 else x + 298,
+            62,
+            name,
+            color=color,
+            bold=True,
+            anchor="start" if x < 100 else "end",
+        )
         d.box(x, 80, 300, 38, units, mono=True, size=14, color=color)
         d.arrow(x + 150, 118, x + 150, 142, color=color)
         d.box(x, 144, 300, 38, grams, mono=True, size=14, color=color)
@@ -328,23 +460,43 @@ def text_features() -> Drawing:
     d.text(320, 197, "hash", bold=True)
     for column in range(20):
         count = {2: "2", 5: "1", 8: "1", 13: "3", 17: "1"}.get(column, "")
-        d.box(20 + 30 * column, 214, 30, 34, count, color=ORANGE, shade=PALE if count else 0, radius=0)
+        d.box(
+            20 + 30 * column, 214, 30, 34, count, color=ORANGE, shade=PALE if count else 0, radius=0
+        )
     d.text(320, 272, "a sparse row of counts: columns by hash, no vocabulary", size=15, color=GRAY)
     return d
 
 
 def tuning() -> Drawing:
     """Draw trials by size and score, and the best of each size."""
-    d = Drawing(640, 262, "Trials by size and score: the front has the models that no other beats in both")
+    d = Drawing(
+        640, 262, "Trials by size and score: the front has the models that no other beats in both"
+    )
     d.line(60, 14, 60, 220)
     d.line(60, 220, 500, 220)
     d.text(280, 242, "size of the saved model", size=15, color=GRAY)
     d.text(70, 18, "score", size=15, color=GRAY, anchor="start")
     front = [(100, 170), (160, 112), (250, 72), (400, 50)]
     d.curve(
-        [(100, 220), *(place for i, (x, y) in enumerate(front) for place in ((x, front[max(i - 1, 0)][1]), (x, y)))]
+        [
+            (100, 220),
+            *(
+                place
+                for i, (x, y) in enumerate(front)
+                for place in ((x, front[max(i - 1, 0)][1]), (x, y))
+            ),
+        ]
     )
-    for x, y in ((150, 196), (210, 150), (240, 182), (300, 120), (330, 166), (380, 96), (450, 84), (460, 140)):
+    for x, y in (
+        (150, 196),
+        (210, 150),
+        (240, 182),
+        (300, 120),
+        (330, 166),
+        (380, 96),
+        (450, 84),
+        (460, 140),
+    ):
         d.circle(x, y, 5, color=GRAY)
     for x, y in front:
         d.circle(x, y, 6, color=BLUE, shade=1)
@@ -358,6 +510,17 @@ def tuning() -> Drawing:
 
 
 DIAGRAMS: tuple[Callable[[], Drawing], ...] = (
-    *(classifier, regressor, callbacks, tensorboard, container, data, exported_format, kneser_ney, mixtures, nn),
+    *(
+        classifier,
+        regressor,
+        callbacks,
+        tensorboard,
+        container,
+        data,
+        exported_format,
+        kneser_ney,
+        mixtures,
+        nn,
+    ),
     *(on_device, command_line, reproducibility, security, stream, text_features, tuning),
 )

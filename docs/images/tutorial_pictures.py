@@ -1,8 +1,9 @@
 """Run the tutorial, and write its pictures and the outputs that differ between versions of Python.
 
-``python docs/images/tutorial_pictures.py`` runs the code of ``docs/tutorial.md``, writes ``tutorial_*.png`` beside this
-file, and fills each ``text`` block of the page with the output of the ``print`` before it. The pictures have no ground
-and gray lines and words, so that they can be read in light and in dark mode.
+``python docs/images/tutorial_pictures.py`` runs the code of ``docs/tutorial.md``, writes
+``tutorial_*.png`` beside this file, and fills each ``text`` block of the page with the output of
+the ``print`` before it. The pictures have no ground and gray lines and words, so that they can be
+read in light and in dark mode.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ STYLE = {
     "xtick.color": GRAY,
     "ytick.color": GRAY,
 }
-PICTURES = {"explanation.png": "tutorial_explanation.png", "threshold.png": "tutorial_threshold.png"}
+PICTURES = {
+    "explanation.png": "tutorial_explanation.png",
+    "threshold.png": "tutorial_threshold.png",
+}
 
 _PRINTED = re.compile(r"`(print\([^`\n]*\))`:\n\n```text\n.*?```", re.DOTALL)
 _BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -57,7 +61,9 @@ def run(page: str) -> tuple[str, dict[str, Any]]:
             output = io.StringIO()
             with contextlib.redirect_stdout(output):
                 exec(match[1], names)
-            outputs.append("\n".join(line.rstrip() for line in output.getvalue().rstrip().splitlines()))
+            outputs.append(
+                "\n".join(line.rstrip() for line in output.getvalue().rstrip().splitlines())
+            )
     rest = iter(outputs)
     return _PRINTED.sub(lambda match: f"`{match[1]}`:\n\n```text\n{next(rest)}\n```", page), names
 

@@ -10,11 +10,22 @@ from urllib.parse import unquote
 
 _TAG = re.compile(r"<[^>]*>")
 _BODY = re.compile(r'<article class="bd-article">(.*?)</article>', re.DOTALL)
-_CODE = re.compile(r'<div class="highlight-(?!none)[^>]*><div class="highlight"><pre>(.*?)</pre>', re.DOTALL)
+_CODE = re.compile(
+    r'<div class="highlight-(?!none)[^>]*><div class="highlight"><pre>(.*?)</pre>', re.DOTALL
+)
 _PICTURE = re.compile(r"<img\b[^>]*>|<svg\b[^>]*>")
 _ALT = re.compile(r'\b(alt|aria-label)="[^"]+"')
 _WIDTH = 80
-_NO_PICTURE = {"index", "contents", "getting_started", "user_guide", "more", "genindex", "search", "py-modindex"}
+_NO_PICTURE = {
+    "index",
+    "contents",
+    "getting_started",
+    "user_guide",
+    "more",
+    "genindex",
+    "search",
+    "py-modindex",
+}
 """Pages that are lists of links or made by Sphinx."""
 
 Found = dict[str, list[str]]
@@ -22,7 +33,10 @@ Found = dict[str, list[str]]
 
 def check(site: Path) -> Found:
     """Return what was found wrong, by kind."""
-    pages = {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    pages = {
+        path.relative_to(site).as_posix(): path.read_text(encoding="utf-8")
+        for path in site.rglob("*.html")
+    }
     found: Found = {
         kind: []
         for kind in (
@@ -60,12 +74,20 @@ def check(site: Path) -> Found:
 def _has_parameters(body: str) -> bool:
     """Return whether there is a section of parameters, or nothing that could be in it."""
     own = re.split(r'<dl class="py (?:method|attribute|property)">', body)[0]
-    signature = "".join(_TAG.sub("", "".join(re.findall(r'<dt class="sig.*?</dt>', own, re.DOTALL)[:1])).split())
-    return "Parameters" in own or signature.partition("[source]")[0].endswith(("()", "(*args,**kwargs)"))
+    signature = "".join(
+        _TAG.sub("", "".join(re.findall(r'<dt class="sig.*?</dt>', own, re.DOTALL)[:1])).split()
+    )
+    return "Parameters" in own or signature.partition("[source]")[0].endswith(
+        ("()", "(*args,**kwargs)")
+    )
 
 
 def _code_lines(body: str) -> list[str]:
-    return [line for block in _CODE.findall(body) for line in html.unescape(_TAG.sub("", block)).splitlines()]
+    return [
+        line
+        for block in _CODE.findall(body)
+        for line in html.unescape(_TAG.sub("", block)).splitlines()
+    ]
 
 
 def _is_dead(link: str, page: str, site: Path, anchors: dict[str, set[str]]) -> bool:

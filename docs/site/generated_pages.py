@@ -35,7 +35,9 @@ _TAG_OR_LONG_WORD = re.compile(r"<(pre|script|style)\b.*?</\1>|<[^>]*>|[^<>\s]{2
 _BREAK = re.compile(r"(?<=[/_.:(=,])(?=[^\W_])")
 _TITLE, _NEW_WORD = re.compile(r"(?<=<h1>)[^<]+"), re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _PAREN = r'(<span class="sig-paren">\{}</span>)'
-_SIGNATURE = re.compile(_PAREN.format("(") + r"\s*<dl>(.*?)</dl>\s*" + _PAREN.format(")"), re.DOTALL)
+_SIGNATURE = re.compile(
+    _PAREN.format("(") + r"\s*<dl>(.*?)</dl>\s*" + _PAREN.format(")"), re.DOTALL
+)
 _THUMBNAIL = re.compile(r'(tooltip="([^"]*)">\s*<img alt=)""')
 _PLOT = re.compile(r'<img [^>]*"sphx-glr-single-img"/>')
 _LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
@@ -45,7 +47,10 @@ def write(docs: Path) -> None:
     """Write the pages that are made from the package and from the project's files."""
     generated = docs / "generated"
     write_folder(docs / "api", reference_pages.pages())
-    write_folder(generated, {name: _project_page(ROOT / source, generated) for source, name in PROJECT_PAGES.items()})
+    write_folder(
+        generated,
+        {name: _project_page(ROOT / source, generated) for source, name in PROJECT_PAGES.items()},
+    )
 
 
 def forget_other_examples(gallery: Path, *, quick: bool) -> None:
@@ -65,7 +70,9 @@ def refuse_remote_files(app: Any, error: Exception | None) -> None:
             raise ValueError(f"{page} cannot be read offline, because of {found[0]}")
 
 
-def fit_to_small_screens(_app: Any, _name: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+def fit_to_small_screens(
+    _app: Any, _name: str, _template: str, context: dict[str, Any], _doctree: Any
+) -> None:
     """Let long paths, calls and titles wrap, and plots scroll sideways; called by Sphinx."""
     if "body" in context:
         body = _TAG_OR_LONG_WORD.sub(lambda match: _breakable(match[0]), context["body"])
@@ -74,7 +81,9 @@ def fit_to_small_screens(_app: Any, _name: str, _template: str, context: dict[st
         context["body"] = _PLOT.sub(r"<p>\g<0></p>", body)
 
 
-def fold_signatures(_app: Any, _name: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+def fold_signatures(
+    _app: Any, _name: str, _template: str, context: dict[str, Any], _doctree: Any
+) -> None:
     """Fold the parameters of a signature that takes several lines; called by Sphinx."""
     if "body" in context:
         context["body"] = _SIGNATURE.sub(_folded, context["body"])
@@ -91,11 +100,21 @@ def describe(_app: Any, _name: str, _template: str, context: dict[str, Any], doc
     from docutils import nodes  # comes with Sphinx, which the tests do without
 
     paragraphs = [] if doctree is None else list(doctree.findall(nodes.paragraph))
-    texts = [" ".join(paragraph.astext().split()) for paragraph in paragraphs if paragraph.parent.tagname != "entry"]
-    long = [text for text in texts if len(text) > 40 and not text.startswith(("Read more in", "Go to the end"))]
+    texts = [
+        " ".join(paragraph.astext().split())
+        for paragraph in paragraphs
+        if paragraph.parent.tagname != "entry"
+    ]
+    long = [
+        text
+        for text in texts
+        if len(text) > 40 and not text.startswith(("Read more in", "Go to the end"))
+    ]
     if long:
         text = textwrap.shorten(long[0], 160, placeholder=" ...")
-        context["metatags"] = context.get("metatags", "") + f'<meta name="description" content="{escape(text)}" />'
+        context["metatags"] = (
+            context.get("metatags", "") + f'<meta name="description" content="{escape(text)}" />'
+        )
 
 
 def _breakable(word: str) -> str:
@@ -116,7 +135,9 @@ def write_folder(folder: Path, pages: dict[str, str]) -> None:
 
 
 def _project_page(source: Path, folder: Path) -> str:
-    return names.link_names(with_site_links(source.read_text(encoding="utf-8"), source.parent, folder))
+    return names.link_names(
+        with_site_links(source.read_text(encoding="utf-8"), source.parent, folder)
+    )
 
 
 def point_links(app: Any, name: str, source: list[str]) -> None:
@@ -125,7 +146,8 @@ def point_links(app: Any, name: str, source: list[str]) -> None:
     if path.suffix == ".md":
         if path.parent == Path(app.srcdir):
             source[0] = names.link_names(with_site_links(source[0], path.parent, path.parent))
-        source[0] = source[0].replace("\n\n```\n", "\n```\n")  # doctest needs the empty line, readers do not
+        # doctest needs the empty line, readers do not
+        source[0] = source[0].replace("\n\n```\n", "\n```\n")
 
 
 def with_site_links(text: str, folder: Path, page_folder: Path) -> str:
@@ -134,7 +156,9 @@ def with_site_links(text: str, folder: Path, page_folder: Path) -> str:
     Files that the site does not have, such as scripts of benchmarks, are named, not linked.
     """
     parts = names.FENCED.split(text)
-    parts[::2] = [_LINK.sub(lambda match: _site_link(match, folder, page_folder), part) for part in parts[::2]]
+    parts[::2] = [
+        _LINK.sub(lambda match: _site_link(match, folder, page_folder), part) for part in parts[::2]
+    ]
     return "".join(parts)
 
 

@@ -10,7 +10,9 @@ from latex2mathml.converter import convert
 
 def setup(app: Any) -> dict[str, bool]:
     """Register the renderer of formulas; called by Sphinx."""
-    app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
+    app.add_html_math_renderer(
+        "mathml", inline_renderers=(_inline, None), block_renderers=(_block, None)
+    )
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -75,7 +75,9 @@ ELSEWHERE = {
 }
 """Package -> address of the page of a name, so that no inventory is downloaded."""
 
-_LINK_OR_CODE = re.compile(r"!?\[[^\[\]]*\]\([^)]*\)|^#.*$|(?<![`}])`([A-Za-z_][\w.]*)(?:\(\))?`(?!`)", re.MULTILINE)
+_LINK_OR_CODE = re.compile(
+    r"!?\[[^\[\]]*\]\([^)]*\)|^#.*$|(?<![`}])`([A-Za-z_][\w.]*)(?:\(\))?`(?!`)", re.MULTILINE
+)
 
 
 @cache
@@ -86,7 +88,8 @@ def public_names() -> dict[str, str]:
         for name in import_module(f"{PACKAGE}.{folder}").__all__:
             full_name = f"{PACKAGE}.{folder}.{name}"
             result |= {f"{folder}.{name}": full_name, full_name: full_name}
-            if name[0].isupper() or "_" in name:  # other words may be those of a command or a parameter
+            # other words may be those of a command or a parameter
+            if name[0].isupper() or "_" in name:
                 result |= {name: full_name, f"{PACKAGE}.{name}": full_name}
     return result
 
@@ -117,7 +120,9 @@ def chapter_of(full_name: str) -> tuple[str, str]:
     """Return the page that explains a public name, and its title."""
     folder, name = full_name.split(".")[1:3]
     page = CHAPTERS_OF_NAMES.get(name, CHAPTERS[folder])
-    return page, (DOCS / f"{page}.md").read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+    return page, (DOCS / f"{page}.md").read_text(encoding="utf-8").partition("\n")[0].removeprefix(
+        "# "
+    )
 
 
 def link_elsewhere(_app: Any, _env: Any, node: Any, shown: Any) -> Any:
@@ -126,4 +131,8 @@ def link_elsewhere(_app: Any, _env: Any, node: Any, shown: Any) -> Any:
 
     name = node.get("reftarget", "")
     address = ELSEWHERE.get(name.partition(".")[0]) if node.get("refdomain") == "py" else None
-    return None if address is None else nodes.reference("", "", shown, internal=False, refuri=address.format(name))
+    return (
+        None
+        if address is None
+        else nodes.reference("", "", shown, internal=False, refuri=address.format(name))
+    )

@@ -1,7 +1,8 @@
 """Pictures on the site: they follow the theme of the page, fit its width, and open large.
 
-SVG that names its colors by classes, as ``docs/images/drawing.py`` draws it, is put into the page, where
-``static/pictures.css`` has the colors of both themes. Other pictures stay files, and are inverted on a dark page.
+SVG that names its colors by classes, as ``docs/images/drawing.py`` draws it, is put into the page,
+where ``static/pictures.css`` has the colors of both themes. Other pictures stay files, and are
+inverted on a dark page.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def _picture(match: re.Match[str], sources: dict[str, Path]) -> str:
     address = attributes.get("src", "")
     if "_static" in address or "://" in address:
         return match[0]
-    attributes["class"] = f"dark-light {attributes.get('class', '')}".strip()  # else the theme gives it a light ground
+    # else the theme gives it a light ground
+    attributes["class"] = f"dark-light {attributes.get('class', '')}".strip()
     image = "<img {}/>".format(" ".join('{}="{}"'.format(*pair) for pair in attributes.items()))
     if match["link"]:  # of a gallery card, which leads to its example
         return match["link"] + image

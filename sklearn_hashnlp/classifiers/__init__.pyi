@@ -1,6 +1,9 @@
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._make_text_classifier import make_text_classifier
-from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import QuantizedSGNNClassifier, quantize_classifier
+from sklearn_hashnlp.classifiers._quantized_sgnn_classifier import (
+    QuantizedSGNNClassifier,
+    quantize_classifier,
+)
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.classifiers._tune_text_classifier import tune_text_classifier

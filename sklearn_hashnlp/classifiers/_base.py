@@ -26,7 +26,8 @@ from sklearn_hashnlp.classifiers._losses import Loss, label_pairs, largest
 from sklearn_hashnlp.text._documents import refuse_texts
 
 
-class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+# scikit-learn has no types
+class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that computes labels and probabilities from scores."""
 
     classes_: NDArray[Any]
@@ -64,13 +65,14 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            Scores before the softmax or the sigmoids, or log-probabilities with ``loss="hsigmoid"``. In binary
-            classification the log-odds of the second class.
+            Scores before the softmax or the sigmoids, or log-probabilities with
+            ``loss="hsigmoid"``. In binary classification the log-odds of the second class.
 
         Raises
         ------
         ValueError
-            If ``X`` is not as in ``fit``, or a score is infinite or NaN after a training that diverged.
+            If ``X`` is not as in ``fit``, or a score is infinite or NaN after a training that
+            diverged.
         """
         scores = self._scores(X)
         if len(self.classes_) == 2 and not self._loss.multilabel:
@@ -88,8 +90,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities, columns in the order of ``classes_``. Rows sum to one, except in multi-label classification,
-            where each column is the probability of its label.
+            Probabilities, columns in the order of ``classes_``. Rows sum to one, except in
+            multi-label classification, where each column is the probability of its label.
         """
         scores = self._scores(X)
         return self._loss.probabilities(scores)
@@ -121,8 +123,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         Returns
         -------
         ndarray of shape (n_samples,), or of shape (n_samples, n_classes), dtype int64
-            Labels; in multi-label classification an indicator matrix, or an array of lists of labels if ``fit`` was
-            given lists.
+            Labels; in multi-label classification an indicator matrix, or an array of lists of
+            labels if ``fit`` was given lists.
         """
         check_fitted(self, self._fitted_attribute)
         if self._loss.multilabel:
@@ -133,7 +135,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy; a multi-label prediction is correct if all of the labels are.
 
-        After training with soft labels, ``y`` has labels, or probabilities of which the highest is that of the label.
+        After training with soft labels, ``y`` has labels, or probabilities of which the highest is
+        that of the label.
 
         Parameters
         ----------
@@ -151,17 +154,25 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         """
         check_is_fitted(self)
         if self._loss.takes_soft_labels and np.ndim(y) == 2:
-            soft = read_targets(y, known=Labels(self.classes_, False), soft=True, caller=type(self).__name__)[0]
+            soft = read_targets(
+                y, known=Labels(self.classes_, False), soft=True, caller=type(self).__name__
+            )[0]
             y = self.classes_[soft.argmax(axis=1)]
         if not self._loss.multilabel:
-            return float(accuracy_score(plain_labels(y), self.predict(X), sample_weight=sample_weight))
+            return float(
+                accuracy_score(plain_labels(y), self.predict(X), sample_weight=sample_weight)
+            )
         truth, complete = read_indicator(y, self.classes_, caller=type(self).__name__)
         predicted = self._scores(X) > 0
         check_consistent_length(predicted, truth, sample_weight)
         correct = (predicted == truth).all(axis=1) & complete
-        return float(accuracy_score(np.ones(len(correct), dtype=bool), correct, sample_weight=sample_weight))
+        return float(
+            accuracy_score(np.ones(len(correct), dtype=bool), correct, sample_weight=sample_weight)
+        )
 
-    def predict_topk(self, X: Any, k: int = 5, threshold: float = 0.0) -> list[list[tuple[Any, float]]]:
+    def predict_topk(
+        self, X: Any, k: int = 5, threshold: float = 0.0
+    ) -> list[list[tuple[Any, float]]]:
         """Predict the most probable labels of each sample with their probabilities.
 
         In a pipeline: ``model[-1].predict_topk(model[:-1].transform(texts))``.
@@ -178,7 +189,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         Returns
         -------
         list of list of (label, float)
-            For each sample labels and probabilities, the most probable first; ties in the order of ``classes_``.
+            For each sample labels and probabilities, the most probable first; ties in the order of
+            ``classes_``.
 
         Raises
         ------
@@ -196,8 +208,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(
-                f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}. For all labels set "
-                "k=len(model.classes_)."
+                f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}. "
+                "For all labels set k=len(model.classes_)."
             )
         check_fitted(self, self._fitted_attribute)
         probabilities, indices = self._topk(X, min(int(k), len(self.classes_)))
@@ -216,7 +228,10 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _unpack_labels(self, values: dict[str, Any]) -> None:
         """Set the attributes that :meth:`_pack_labels` returned."""
-        self.classes_, self._label_lists = unpack_labels(values["classes"]), bool(values["label_lists"])
+        self.classes_, self._label_lists = (
+            unpack_labels(values["classes"]),
+            bool(values["label_lists"]),
+        )
         self.n_features_in_ = int(values["n_features_in"])
         if "feature_names_in" in values:
             self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)

@@ -1,13 +1,13 @@
 """Calibration of scores by the length of a row, fitted on rows not trained on and crops of them.
 
-A text of a few words says less than the whole texts of the training, and an empty one nothing. How much is measured:
-e is the length of a row before it is normalized, without what all training rows have. With the scores s of the row and
-the scores p of the class shares, its logits are::
+A text of a few words says less than the whole texts of the training, and an empty one nothing. How
+much is measured: e is the length of a row before it is normalized, without what all training rows
+have. With the scores s of the row and the scores p of the class shares, its logits are::
 
     a (g s + (1 - g) p),    g = e^3 / (e^3 + h^3)
 
-a, the inverse of the temperature, and h, the length of a row halfway between p and s, maximize the likelihood of the
-labels of left-out rows and of crops of them, see :meth:`SparseRows.crops`.
+a, the inverse of the temperature, and h, the length of a row halfway between p and s, maximize the
+likelihood of the labels of left-out rows and of crops of them, see :meth:`SparseRows.crops`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ MAX_ROWS = 10_000  # of a fit
 _MAX_SCORES = 2**22
 _FITTED_SCORES = 2**17  # a fit to more takes longer, and is hardly another
 _WEIGHT_OF_CROPS = 1 / 9  # of all crops together, relative to whole rows; chosen on validation rows
-_IMAGINED_ROWS, _BELOW_MEDIAN = 40, 1.5  # that say the logarithm of h, relative to that of the median length
+# that say the logarithm of h, relative to that of the median length
+_IMAGINED_ROWS, _BELOW_MEDIAN = 40, 1.5
 _STEP = 0.1  # first of the optimizer, relative to the limit: a factor of two
 _SIGNIFICANT = 1.64  # standard deviations
 _LARGEST_HALF = 1e100  # of which the cube is finite
@@ -40,18 +41,28 @@ _LIMIT = np.log(1e3)  # of the logarithms of a, and of h relative to the median 
 class Calibration:
     """The class shares of the training rows, what all of them have, and h."""
 
-    class_counts: NDArray[np.float64]  # (n_classes + 1,): weights of the rows of each class and of all, summed
+    # (n_classes + 1,): weights of the rows of each class and of all, summed
+    class_counts: NDArray[np.float64]
     n_rows: int
     half: float = 0.0  # h; with 0 only rows without known columns have the class shares
-    common_columns: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.int32))  # of all rows, sorted
-    common_values: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    # of all rows, sorted
+    common_columns: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    common_values: NDArray[np.float32] = field(
+        default_factory=lambda: np.empty(0, dtype=np.float32)
+    )
 
     @classmethod
     def of(
-        cls, rows: Samples, n_classes: int, earlier: Calibration | None = None, calibrate: Calibrate = "auto"
+        cls,
+        rows: Samples,
+        n_classes: int,
+        earlier: Calibration | None = None,
+        calibrate: Calibrate = "auto",
     ) -> Self:
         """Describe rows together with earlier ones; a temperature needs no common columns."""
-        needs_common = calibrate != "temperature" if earlier is None else len(earlier.common_columns) > 0
+        needs_common = (
+            calibrate != "temperature" if earlier is None else len(earlier.common_columns) > 0
+        )
         common = rows.common_columns() if needs_common else ()
         new = cls(count_classes(rows, n_classes), len(rows), 0.0, *common)
         if earlier is None:
@@ -67,35 +78,56 @@ class Calibration:
     def to_state(self) -> Packed:
         """Return JSON values and arrays."""
         names = ("class_counts", "common_columns", "common_values")
-        return {"rows_seen": self.n_rows, "half": self.half}, {name: getattr(self, name) for name in names}
+        return {"rows_seen": self.n_rows, "half": self.half}, {
+            name: getattr(self, name) for name in names
+        }
 
     @classmethod
     def from_state(
-        cls, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_classes: int, n_columns: int
+        cls,
+        values: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        n_classes: int,
+        n_columns: int,
     ) -> Self:
         """Load the result of :meth:`to_state`, checked."""
-        counts, columns, common = (arrays[name] for name in ("class_counts", "common_columns", "common_values"))
+        counts, columns, common = (
+            arrays[name] for name in ("class_counts", "common_columns", "common_values")
+        )
         if counts.dtype != np.float64 or counts.shape != (n_classes + 1,) or counts.min() < 0:
-            raise ValueError(f"There must be a count for each of {n_classes} classes and one for all, at least 0.")
+            raise ValueError(
+                f"There must be a count for each of {n_classes} classes and one for all, at least "
+                "0."
+            )
         if (
             columns.dtype.kind not in "iu"
             or common.dtype != np.float32
             or not columns.shape == common.shape == (len(common),)
         ):
             raise ValueError("There must be a value of float32 for each column that all rows have.")
-        if len(columns) and not (columns[0] >= 0 and columns[-1] < n_columns and (columns[1:] > columns[:-1]).all()):
-            raise ValueError(f"The columns that all rows have must be ascending integers below {n_columns}.")
+        if len(columns) and not (
+            columns[0] >= 0 and columns[-1] < n_columns and (columns[1:] > columns[:-1]).all()
+        ):
+            raise ValueError(
+                f"The columns that all rows have must be ascending integers below {n_columns}."
+            )
         half = float(values["half"])
         if not 0 <= half < _LARGEST_HALF:
-            raise ValueError(f"The length of a row that says half must be a number of at least 0, got {half}.")
+            raise ValueError(
+                f"The length of a row that says half must be a number of at least 0, got {half}."
+            )
         return cls(counts, int(values["rows_seen"]), half, columns, common)
 
     def shares_of_scores(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:  # (n_rows,)
         """Return g of rows of some lengths."""
         some = (lengths > 0) & np.isfinite(lengths)
-        return np.divide(lengths**3, lengths**3 + self.half**3, out=(lengths > 0).astype(np.float64), where=some)
+        return np.divide(
+            lengths**3, lengths**3 + self.half**3, out=(lengths > 0).astype(np.float64), where=some
+        )
 
-    def shifted(self, loss: Loss, scores: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    def shifted(
+        self, loss: Loss, scores: NDArray[np.float64], lengths: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Move the scores of rows towards those of the class shares."""
         prior = loss.prior_scores(self.class_counts)
         if prior is None:
@@ -106,7 +138,9 @@ class Calibration:
 
 def count_classes(rows: Samples, n_classes: int) -> NDArray[np.float64]:
     """Return the total weight of the rows of each class and, at the end, of all rows."""
-    weights = np.ones(len(rows)) if rows.row_weights is None else rows.row_weights.astype(np.float64)
+    weights = (
+        np.ones(len(rows)) if rows.row_weights is None else rows.row_weights.astype(np.float64)
+    )
     if rows.targets.ndim == 2:
         own = (rows.targets * weights[:, np.newaxis]).sum(axis=0, dtype=np.float64)
     else:
@@ -153,8 +187,14 @@ class Scored(NamedTuple):
         if len(cropped):
             crops, _ = rows.crops(cropped, calibration.common_columns, seed)
             chosen, n_crops = chosen.joined(crops), len(crops)
-        weights = np.ones(len(chosen)) if chosen.row_weights is None else chosen.row_weights.astype(np.float64)
-        return cls(chosen.targets, weights, *score(chosen), np.arange(len(chosen)) >= len(chosen) - n_crops)
+        weights = (
+            np.ones(len(chosen))
+            if chosen.row_weights is None
+            else chosen.row_weights.astype(np.float64)
+        )
+        return cls(
+            chosen.targets, weights, *score(chosen), np.arange(len(chosen)) >= len(chosen) - n_crops
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Scored]) -> Self:
@@ -200,8 +240,9 @@ def fit_calibration(
 ) -> None:
     """Set a and h to the maximum-likelihood values for the labels of some rows and imagined ones.
 
-    Imagined are ``n_uniform`` rows of uniform classes, which make the optimum finite, and ``n_earlier`` rows with
-    labels drawn from the probabilities by ``earlier`` numbers. ``keeps_temperature`` sets h only.
+    Imagined are ``n_uniform`` rows of uniform classes, which make the optimum finite, and
+    ``n_earlier`` rows with labels drawn from the probabilities by ``earlier`` numbers.
+    ``keeps_temperature`` sets h only.
     """
     scored = scored.sample()
     lengths = scored.lengths
@@ -213,7 +254,8 @@ def fit_calibration(
     median, given_half = float(np.median(whole)) if len(whole) else 1.0, calibration.half
 
     def logits(numbers: Numbers) -> NDArray[np.float64]:
-        loss.inverse_temperature, calibration.half = numbers  # of a new model: an error leaves none with trial values
+        # of a new model: an error leaves none with trial values
+        loss.inverse_temperature, calibration.half = numbers
         return loss.logits(calibration.shifted(loss, scored.scores, lengths))
 
     def numbers_at(point: NDArray[np.float64]) -> Numbers:
@@ -226,12 +268,18 @@ def fit_calibration(
         n_new = np.count_nonzero(~scored.is_crop)
         share = n_new / (n_new + n_earlier)
         before = logits(earlier)
-        targets = share * targets + (1 - share) * (expit(before) if loss.multilabel else softmax(before, axis=1))
+        targets = share * targets + (1 - share) * (
+            expit(before) if loss.multilabel else softmax(before, axis=1)
+        )
         start = np.log([earlier.inverse_temperature, max(earlier.half / median, np.exp(-_LIMIT))])
         limit = share * limit
     if keeps_temperature:
         start[0] = np.log(loss.inverse_temperature)
-    imagined = 0.0 if n_earlier or not finds_half else _IMAGINED_ROWS / (2 * max(1, int((~scored.is_crop).sum())))
+    imagined = (
+        0.0
+        if n_earlier or not finds_half
+        else _IMAGINED_ROWS / (2 * max(1, int((~scored.is_crop).sum())))
+    )
 
     def cross_entropy(point: NDArray[np.float64]) -> float:
         values = logits(numbers_at(point))
@@ -240,9 +288,14 @@ def fit_calibration(
             return penalty + float((weights * (np.logaddexp(0, values) - targets * values)).sum())
         largest = values.max(axis=1, keepdims=True)
         normalizers = largest + np.log(np.exp(values - largest).sum(axis=1, keepdims=True))
-        return penalty + float((weights * (normalizers - (targets * values).sum(axis=1, keepdims=True))).sum())
+        return penalty + float(
+            (weights * (normalizers - (targets * values).sum(axis=1, keepdims=True))).sum()
+        )
 
-    free, tolerance = np.flatnonzero([not keeps_temperature, finds_half]), 1e-2 if n_earlier else 3e-4
+    free, tolerance = (
+        np.flatnonzero([not keeps_temperature, finds_half]),
+        1e-2 if n_earlier else 3e-4,
+    )
     lowest, highest = (np.clip(start + sign * limit, -_LIMIT, _LIMIT) for sign in (-1, 1))
 
     def minimum() -> NDArray[np.float64]:
@@ -260,14 +313,24 @@ def fit_calibration(
             value,
             np.zeros(len(free)),
             method="Nelder-Mead",
-            bounds=list(zip((lowest - point)[free] / unit, (highest - point)[free] / unit, strict=True)),
-            options={"initial_simplex": np.vstack([0 * unit, np.diag(corners)]), "xatol": tolerance, "fatol": 1e-7},
+            bounds=list(
+                zip((lowest - point)[free] / unit, (highest - point)[free] / unit, strict=True)
+            ),
+            options={
+                "initial_simplex": np.vstack([0 * unit, np.diag(corners)]),
+                "xatol": tolerance,
+                "fatol": 1e-7,
+            },
         )
         point[free] += best.x * unit
         return point
 
     point = minimum()
-    while finds_half and point[1] > lowest[1] and _costs_labels(loss, scored, logits(numbers_at(point))):
+    while (
+        finds_half
+        and point[1] > lowest[1]
+        and _costs_labels(loss, scored, logits(numbers_at(point)))
+    ):
         highest[1] = max(point[1] - _STEP * limit[1] / 2, lowest[1])
         point = minimum()
     loss.inverse_temperature, calibration.half = numbers_at(point)
@@ -278,12 +341,16 @@ def _costs_labels(loss: Loss, scored: Scored, logits: NDArray[np.float64]) -> bo
     if loss.multilabel or scored.targets.ndim == 2:
         return False
     targets = scored.targets[~scored.is_crop]
-    was_right, is_right = (values[~scored.is_crop].argmax(axis=1) == targets for values in (scored.scores, logits))
+    was_right, is_right = (
+        values[~scored.is_crop].argmax(axis=1) == targets for values in (scored.scores, logits)
+    )
     worse, better = np.count_nonzero(was_right & ~is_right), np.count_nonzero(is_right & ~was_right)
     return bool(worse - better > _SIGNIFICANT * np.sqrt(worse + better))
 
 
-def _smoothed_targets(loss: Loss, scored: Scored, n_uniform: int, n_earlier: int) -> NDArray[np.float64]:
+def _smoothed_targets(
+    loss: Loss, scored: Scored, n_uniform: int, n_earlier: int
+) -> NDArray[np.float64]:
     """Return class probabilities of each row, the nearer to uniform the fewer the rows."""
     targets, n_classes = scored.targets, 2 if loss.multilabel else scored.scores.shape[1]
     if targets.ndim == 1:

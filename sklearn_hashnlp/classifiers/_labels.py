@@ -26,14 +26,16 @@ _MAX_NAMED = 20  # labels in a message
 _LISTS = (list, tuple, set, frozenset)
 _TOLERANCE = 1e-3  # of the sum of soft labels
 _SOFT = next(name for name, loss in LOSSES.items() if loss.takes_soft_labels)
-_MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)  # for messages
+# for messages
+_MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)
 
 
 @dataclass(frozen=True)
 class Labels:
     """The labels of a classifier, which it encodes as their indices."""
 
-    classes: NDArray[Any]  # (n_classes,): sorted, or in the order of the columns of an indicator matrix
+    # (n_classes,): sorted, or in the order of the columns of an indicator matrix
+    classes: NDArray[Any]
     multilabel: bool  # whether y is an indicator matrix
     lists: bool = False  # whether y was lists of labels, and predictions will be
     soft: bool = False  # whether y is a probability of each class
@@ -45,13 +47,17 @@ class Labels:
             indices = np.arange(y.shape[1])
             if classes is not None and not np.array_equal(classes, indices):
                 raise ValueError(
-                    f"With an indicator matrix of {len(indices)} columns classes must be None or their indices, 0 to "
-                    f"{len(indices) - 1} in order. Got {classes!r}."
+                    f"With an indicator matrix of {len(indices)} columns classes must be None or "
+                    f"their indices, 0 to {len(indices) - 1} in order. Got {classes!r}."
                 )
             return cls(indices, multilabel=True)
         labels = _unique(y, "y", caller) if classes is None else _unique_classes(classes, caller)
         if len(labels) < 2:
-            where = "rows of at least two classes in y" if classes is None else "at least two labels in classes"
+            where = (
+                "rows of at least two classes in y"
+                if classes is None
+                else "at least two labels in classes"
+            )
             got = f"one class only: {labels.tolist()[0]!r}" if len(labels) else "none"
             raise ValueError(
                 f"{caller} needs {where}, got {got}. Check that y holds the labels and "
@@ -63,8 +69,14 @@ class Labels:
         """Encode the labels of rows as indices, or an indicator matrix as float32."""
         if self.soft:
             return np.asarray(y, dtype=np.float32)
-        if self.multilabel != (y.ndim == 2) or (self.multilabel and y.shape[1] != len(self.classes)):
-            several = "lists of labels" if self.lists else f"an indicator matrix of {len(self.classes)} columns"
+        if self.multilabel != (y.ndim == 2) or (
+            self.multilabel and y.shape[1] != len(self.classes)
+        ):
+            several = (
+                "lists of labels"
+                if self.lists
+                else f"an indicator matrix of {len(self.classes)} columns"
+            )
             wanted = several if self.multilabel else "one label per row"
             raise ValueError(f"The model was fitted with {wanted} in y, got y of shape {y.shape}.")
         if self.multilabel:
@@ -74,7 +86,9 @@ class Labels:
         unseen = [label for label in present.tolist() if label not in index_of]
         if unseen:
             raise _unseen(unseen[0], self.classes)
-        return np.array([index_of[label] for label in present.tolist()], dtype=np.int64)[inverse.reshape(-1)]
+        return np.array([index_of[label] for label in present.tolist()], dtype=np.int64)[
+            inverse.reshape(-1)
+        ]
 
     def warn_of_strings(self, caller: str) -> None:
         """Warn of labels that are lists as text, and of labels that look the same."""
@@ -84,8 +98,9 @@ class Labels:
         label = find_list(names)
         if label is not None:
             warn_user(
-                f"{caller}: the label {label[:60]!r} is a list or an object written as text, and is one label. For "
-                "several labels per row pass lists: [ast.literal_eval(label) for label in y]."
+                f"{caller}: the label {label[:60]!r} is a list or an object written as text, and "
+                "is one label. For several labels per row pass lists: [ast.literal_eval(label) "
+                "for label in y]."
             )
         warn_of_twins(names, caller)
 
@@ -114,34 +129,52 @@ def has_label_lists(y: Any) -> bool:
 
 
 def read_targets(
-    y: Any, *, classes: ArrayLike | None = None, known: Labels | None = None, soft: bool = False, caller: str
+    y: Any,
+    *,
+    classes: ArrayLike | None = None,
+    known: Labels | None = None,
+    soft: bool = False,
+    caller: str,
 ) -> tuple[Any, Labels | None]:
     """Return y as an array or matrix, and its labels for lists, a frame or ``soft`` labels."""
     if soft:
-        return _read_soft_labels(y, known.classes if classes is None and known is not None else classes, caller)
+        return _read_soft_labels(
+            y, known.classes if classes is None and known is not None else classes, caller
+        )
     if has_label_lists(y):
-        return _binarize(_as_list(y), known.classes if classes is None and known is not None else classes, caller)
+        return _binarize(
+            _as_list(y), known.classes if classes is None and known is not None else classes, caller
+        )
     if len(getattr(y, "shape", ())) == 2 and hasattr(y, "columns") and y.shape[1] > 1:
         names = _as_array(list(y.columns))
         if len(set(names.tolist())) < len(names):
-            raise ValueError(f"{caller} needs columns of y with different names, got {names.tolist()}.")
+            raise ValueError(
+                f"{caller} needs columns of y with different names, got {names.tolist()}."
+            )
         if classes is not None and not np.array_equal(np.asarray(classes), names):
-            raise ValueError(f"classes must be None or the columns of y, {names.tolist()}, in order. Got {classes!r}.")
+            raise ValueError(
+                f"classes must be None or the columns of y, {names.tolist()}, in order. Got "
+                f"{classes!r}."
+            )
         values = y.to_numpy()
-        values = np.array(values.tolist()) if values.dtype == object else values  # nullable types of pandas
+        # nullable types of pandas
+        values = np.array(values.tolist()) if values.dtype == object else values
         return values, Labels(names, multilabel=True)
     _refuse_missing(y, caller)
     return plain_labels(y), None
 
 
-def _read_soft_labels(y: Any, classes: ArrayLike | None, caller: str) -> tuple[NDArray[np.float32], Labels]:
+def _read_soft_labels(
+    y: Any, classes: ArrayLike | None, caller: str
+) -> tuple[NDArray[np.float32], Labels]:
     """Return the probabilities of the classes of each row, checked, and the classes."""
     columns = list(y.columns) if hasattr(y, "columns") else None
     shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     if len(shape) != 2 or shape[1] < 2:
         raise ValueError(
-            f"{caller}(loss={_SOFT!r}) takes a probability of each class for each row of y, an array of shape "
-            f"(n_samples, n_classes). Got one of shape {tuple(shape)}. For one label per row set another loss."
+            f"{caller}(loss={_SOFT!r}) takes a probability of each class for each row of y, an "
+            f"array of shape (n_samples, n_classes). Got one of shape {tuple(shape)}. For one "
+            "label per row set another loss."
         )
     n_classes = shape[1]
     matrix = check_array(y, dtype=np.float32, ensure_min_samples=0, input_name="y")
@@ -150,26 +183,34 @@ def _read_soft_labels(y: Any, classes: ArrayLike | None, caller: str) -> tuple[N
         if classes is None:
             labels = _as_array(columns)
         elif set(columns) != set(labels.tolist()):
-            raise ValueError(f"{caller} takes a frame with the columns {labels.tolist()} in y, got {columns}.")
+            raise ValueError(
+                f"{caller} takes a frame with the columns {labels.tolist()} in y, got {columns}."
+            )
         else:
             matrix = matrix[:, [columns.index(label) for label in labels.tolist()]]
     if labels.shape != (n_classes,) or len(set(labels.tolist())) < n_classes:
         raise ValueError(
-            f"{caller} takes as many different classes as y has columns, {n_classes}, in their order. Got "
-            f"{labels.tolist()}."
+            f"{caller} takes as many different classes as y has columns, {n_classes}, in their "
+            f"order. Got {labels.tolist()}."
         )
-    wrong = np.flatnonzero((matrix < 0).any(axis=1) | (np.abs(matrix.sum(axis=1, dtype=np.float64) - 1) > _TOLERANCE))
+    wrong = np.flatnonzero(
+        (matrix < 0).any(axis=1) | (np.abs(matrix.sum(axis=1, dtype=np.float64) - 1) > _TOLERANCE)
+    )
     if len(wrong):
         raise ValueError(
-            f"{caller}(loss={_SOFT!r}) takes probabilities in y: at least 0, with a sum of 1 in each row. Row "
-            f"{wrong[0]} is {matrix[wrong[0]].tolist()}."
+            f"{caller}(loss={_SOFT!r}) takes probabilities in y: at least 0, with a sum of 1 in "
+            f"each row. Row {wrong[0]} is {matrix[wrong[0]].tolist()}."
         )
     return matrix, Labels(labels, multilabel=False, soft=True)
 
 
 def _unique_classes(classes: Any, caller: str) -> NDArray[Any]:
     values = plain_labels(classes)
-    return _unique(np.asarray(values) if hasattr(values, "dtype") else _as_array(list(values)), "classes", caller)
+    return _unique(
+        np.asarray(values) if hasattr(values, "dtype") else _as_array(list(values)),
+        "classes",
+        caller,
+    )
 
 
 def plain_labels(labels: Any) -> Any:
@@ -184,24 +225,32 @@ def _is_nullable(labels: Any) -> bool:
     return not isinstance(dtype, np.dtype) and getattr(dtype, "kind", None) in ("b", "i", "u")
 
 
-def read_indicator(y: Any, classes: NDArray[Any], *, caller: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def read_indicator(
+    y: Any, classes: NDArray[Any], *, caller: str
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return multilabel targets as an indicator matrix, and a mask of rows with known labels."""
     if has_label_lists(y):
         rows, known = [set(row) for row in _as_list(y)], set(classes.tolist())
-        matrix = MultiLabelBinarizer(classes=classes.tolist()).fit_transform([row & known for row in rows])
+        matrix = MultiLabelBinarizer(classes=classes.tolist()).fit_transform(
+            [row & known for row in rows]
+        )
         return matrix > 0, np.array([row <= known for row in rows])
     y, named = read_targets(y, caller=caller)
     matrix = y.toarray() if issparse(y) else np.asarray(y)
     if matrix.ndim != 2 or matrix.shape[1] != len(classes):
         raise ValueError(
-            f"{caller} was fitted with several labels per row, {len(classes)} in all, and takes lists of labels or an "
-            f"indicator matrix of as many columns in y. Got y of shape {matrix.shape}."
+            f"{caller} was fitted with several labels per row, {len(classes)} in all, and takes "
+            "lists of labels or an indicator matrix of as many columns in y. Got y of shape "
+            f"{matrix.shape}."
         )
     if named is not None and set(named.classes.tolist()) == set(classes.tolist()):
         column_of = {name: index for index, name in enumerate(named.classes.tolist())}
         matrix = matrix[:, [column_of[name] for name in classes.tolist()]]
     elif named is not None and not np.array_equal(classes, np.arange(len(classes))):
-        raise ValueError(f"{caller} has the labels {classes.tolist()}, but y has the columns {named.classes.tolist()}.")
+        raise ValueError(
+            f"{caller} has the labels {classes.tolist()}, but y has the columns "
+            f"{named.classes.tolist()}."
+        )
     return matrix > 0, np.ones(len(matrix), dtype=np.bool_)
 
 
@@ -224,8 +273,15 @@ def _refuse_missing(y: Any, caller: str) -> None:
     if types in ({str}, {int}):
         return
     for row, label in enumerate(labels):
-        if label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label):
-            raise ValueError(f"{caller}: the label in row {row} of y is missing ({label!r}). Drop such rows first.")
+        if (
+            label is None
+            or type(label).__name__ == "NAType"
+            or (isinstance(label, float) and label != label)
+        ):
+            raise ValueError(
+                f"{caller}: the label in row {row} of y is missing ({label!r}). Drop such rows "
+                "first."
+            )
     is_number = [issubclass(kind, Number | np.number | np.bool_) for kind in types]
     if any(is_number) and any(issubclass(kind, str) for kind in types):
         raise _mixed(labels, "y", caller)
@@ -236,10 +292,15 @@ def _binarize(rows: list[Any], classes: ArrayLike | None, caller: str) -> tuple[
     for index, row in enumerate(rows):
         if not isinstance(row, _LISTS):
             raise ValueError(
-                f"{caller} takes a list of labels for each row of y or for none, got {row!r} in row {index}."
+                f"{caller} takes a list of labels for each row of y or for none, got {row!r} in "
+                f"row {index}."
             )
     present = set(chain(*rows))
-    labels = _unique(_as_array(list(present)), "y", caller) if classes is None else _unique_classes(classes, caller)
+    labels = (
+        _unique(_as_array(list(present)), "y", caller)
+        if classes is None
+        else _unique_classes(classes, caller)
+    )
     if len(labels) == 0:
         raise ValueError(f"{caller} needs labels to train, got only empty lists in y.")
     unseen = present - set(labels.tolist())
@@ -263,15 +324,17 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
     return np.array(labels, dtype=object if len(kinds) > 1 else None)
 
 
-def check_targets(y: Any, named: Labels | None, *, loss: LossChoice, caller: str, is_batch: bool = False) -> Any:
+def check_targets(
+    y: Any, named: Labels | None, *, loss: LossChoice, caller: str, is_batch: bool = False
+) -> Any:
     """Return y checked: an array of labels or, with ``loss="ova"``, an indicator matrix."""
     if named is not None and named.soft:
         return y
     from_lists = named is not None and named.lists  # an indicator matrix, of one distinct label too
     if issparse(y) and y.shape[1] == 1 and not from_lists:
         raise ValueError(
-            f"{caller} takes one label per row as an array of shape (n_samples,), got a sparse matrix of one column, "
-            f"of shape {y.shape}, in y. Give y.toarray().ravel()."
+            f"{caller} takes one label per row as an array of shape (n_samples,), got a sparse "
+            f"matrix of one column, of shape {y.shape}, in y. Give y.toarray().ravel()."
         )
     if issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
         if issparse(y) and not y.has_canonical_format:
@@ -282,21 +345,25 @@ def check_targets(y: Any, named: Labels | None, *, loss: LossChoice, caller: str
         others = values[~np.isin(values, (0, 1))]
         if kind != "multilabel-indicator" or len(others):
             raise ValueError(
-                f"Unknown label type: {kind}. {caller} takes one label per row or, with loss={_MULTILABEL!r}, a matrix "
-                f"of zeros and ones with one column per class. Got a matrix with the values {others[:3].tolist()} "
-                f"(duplicate entries of a sparse matrix are summed). For probabilities set loss={_SOFT!r}."
+                f"Unknown label type: {kind}. {caller} takes one label per row or, with "
+                f"loss={_MULTILABEL!r}, a matrix of zeros and ones with one column per class. Got "
+                f"a matrix with the values {others[:3].tolist()} (duplicate entries of a sparse "
+                f"matrix are summed). For probabilities set loss={_SOFT!r}."
             )
         if not takes_several_labels(loss):
             raise ValueError(
-                f"{caller}(loss={loss!r}) takes one label per row, got several in y: lists of labels, or an indicator "
-                f"matrix, of shape {y.shape}. Set loss={_MULTILABEL!r} for multi-label classification."
+                f"{caller}(loss={loss!r}) takes one label per row, got several in y: lists of "
+                f"labels, or an indicator matrix, of shape {y.shape}. Set loss={_MULTILABEL!r} for "
+                "multi-label classification."
             )
         return y
     y = column_or_1d(y, warn=True)
     _unique(y, "y", caller)
     with warnings.catch_warnings():
         if is_batch:  # most rows of a small batch may have different labels
-            warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%", UserWarning)
+            warnings.filterwarnings(
+                "ignore", "The number of unique classes is greater than 50%", UserWarning
+            )
         check_classification_targets(y)
     return y
 
@@ -304,8 +371,8 @@ def check_targets(y: Any, named: Labels | None, *, loss: LossChoice, caller: str
 def _unseen(label: Any, classes: NDArray[Any]) -> ValueError:
     return ValueError(
         f"The label {label!r} in y was not seen before: the labels are {name_labels(classes)}. "
-        "Labels cannot be added to a fitted model: call fit on all rows, or pass all labels that can occur as classes= "
-        "in the first call of partial_fit of a new model."
+        "Labels cannot be added to a fitted model: call fit on all rows, or pass all labels that "
+        "can occur as classes= in the first call of partial_fit of a new model."
     )
 
 
@@ -319,14 +386,16 @@ def _unique(labels: NDArray[Any], name: str, caller: str) -> NDArray[Any]:
 def _mixed(labels: list[Any], name: str, caller: str) -> TypeError:
     kinds = sorted({type(label).__name__ for label in labels})
     return TypeError(
-        f"{caller} takes labels that are all strings or all numbers in {name}, got {' and '.join(kinds)}. Convert them "
-        "to one type."
+        f"{caller} takes labels that are all strings or all numbers in {name}, got "
+        f"{' and '.join(kinds)}. Convert them to one type."
     )
 
 
 def pack_labels(classes: NDArray[Any]) -> dict[str, Any]:
     """Convert class labels to JSON values."""
-    values = [value.item() if isinstance(value, np.generic) else value for value in classes.tolist()]
+    values = [
+        value.item() if isinstance(value, np.generic) else value for value in classes.tolist()
+    ]
     for value in values:
         if not isinstance(value, str | int | float):
             raise TypeError(

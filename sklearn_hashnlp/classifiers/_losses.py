@@ -1,6 +1,7 @@
 """Losses of the classifiers: each is a class and an entry of ``LOSSES``.
 
-Torch and scipy are imported where they compute, since ``hashnlp predict`` reads a loss without them.
+Torch and scipy are imported where they compute, since ``hashnlp predict`` reads a loss without
+them.
 """
 
 from __future__ import annotations
@@ -20,22 +21,30 @@ LossName: TypeAlias = Literal["softmax", "ova", "hinge", "hsigmoid", "soft_softm
 Calibrate: TypeAlias = Literal["auto", "temperature", False]
 LossChoice: TypeAlias = Literal["auto", "softmax", "ova", "hinge", "hsigmoid", "soft_softmax"]
 
-_TABLE_LIMIT, _TABLE_STEPS = 8, 32  # of fastText's table of the sigmoid: the largest score, and its steps of 1/32
+# of fastText's table of the sigmoid: the largest score, and its steps of 1/32
+_TABLE_LIMIT, _TABLE_STEPS = 8, 32
 
 
 class Loss(ABC):
     """A loss of each row of a net's outputs, and the probabilities computed from its scores."""
 
     name: ClassVar[LossName]  # value of the parameter ``loss`` of the classifiers
-    takes_several_labels: ClassVar[bool] = False  # multi-label classification, by an indicator matrix
+    # multi-label classification, by an indicator matrix
+    takes_several_labels: ClassVar[bool] = False
     takes_soft_labels: ClassVar[bool] = False  # a probability of each class for each row
     has_temperature: ClassVar[bool] = True
-    needs_temperature: ClassVar[bool] = False  # scores are not logits: it is fitted even on training rows
-    curvature: ClassVar[float] = 0.25  # largest second derivative by the scores, in any direction; of a node of a tree
+    # scores are not logits: it is fitted even on training rows
+    needs_temperature: ClassVar[bool] = False
+    # largest second derivative by the scores, in any direction; of a node of a tree
+    curvature: ClassVar[float] = 0.25
     link: ClassVar[str] = "identity"  # from scores to logits: "identity" or "log_sigmoid"
 
     def __init__(
-        self, *, multilabel: bool = False, inverse_temperature: float = 1.0, layer: HierarchicalSoftmax | None = None
+        self,
+        *,
+        multilabel: bool = False,
+        inverse_temperature: float = 1.0,
+        layer: HierarchicalSoftmax | None = None,
     ) -> None:
         self.multilabel = multilabel  # whether a row may have any number of labels
         self.inverse_temperature = inverse_temperature  # factor of the logits
@@ -65,7 +74,8 @@ class Loss(ABC):
             return scores
         from scipy.special import log_expit
 
-        # The softmax of log-sigmoids is sigmoids divided by their sum, without underflow to a sum of zero.
+        # The softmax of log-sigmoids is sigmoids divided by their sum, without underflow to a sum
+        # of zero.
         return np.asarray(log_expit(scores))
 
     def logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -79,7 +89,8 @@ class Loss(ABC):
             from scipy.special import expit
 
             return np.asarray(expit(logits))
-        shares = np.exp(logits - logits.max(axis=1, keepdims=True))  # as scipy does, with less overhead
+        # as scipy does, with less overhead
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def log_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -145,7 +156,9 @@ class OneVsRestLoss(Loss):
         from torch.nn import functional
 
         indicators = _indicators(scores, targets)
-        return functional.binary_cross_entropy_with_logits(scores, indicators, reduction="none").sum(dim=1)
+        return functional.binary_cross_entropy_with_logits(
+            scores, indicators, reduction="none"
+        ).sum(dim=1)
 
 
 class FastTextLoss(OneVsRestLoss):
@@ -159,7 +172,9 @@ class FastTextLoss(OneVsRestLoss):
         """Compute the probability of each class; rows do not sum to one."""
         from scipy.special import expit
 
-        steps = expit(np.floor(np.clip(scores, -_TABLE_LIMIT, _TABLE_LIMIT) * _TABLE_STEPS) / _TABLE_STEPS)
+        steps = expit(
+            np.floor(np.clip(scores, -_TABLE_LIMIT, _TABLE_LIMIT) * _TABLE_STEPS) / _TABLE_STEPS
+        )
         table = np.where(np.abs(scores) > _TABLE_LIMIT, scores > 0, steps)
         return np.asarray(table + 1e-6 * (expit(scores) - table))  # the exact sigmoid breaks ties
 
@@ -208,7 +223,15 @@ class TreeLoss(Loss):
 
 
 LOSSES: Final[dict[LossName, type[Loss]]] = {
-    loss.name: loss for loss in (SoftmaxLoss, OneVsRestLoss, SquaredHingeLoss, TreeLoss, SoftLabelLoss, FastTextLoss)
+    loss.name: loss
+    for loss in (
+        SoftmaxLoss,
+        OneVsRestLoss,
+        SquaredHingeLoss,
+        TreeLoss,
+        SoftLabelLoss,
+        FastTextLoss,
+    )
 }
 """All losses by name; the last is not a parameter, but the loss of loaded fastText models."""
 
@@ -224,25 +247,38 @@ def takes_soft_labels(name: str) -> bool:
 
 
 def make_loss(
-    name: LossName, head: nn.Sequential | None = None, *, multilabel: bool = False, inverse_temperature: float = 1.0
+    name: LossName,
+    head: nn.Sequential | None = None,
+    *,
+    multilabel: bool = False,
+    inverse_temperature: float = 1.0,
 ) -> Loss:
     """Build a loss; training a tree loss needs the net's head."""
     layer: Any = head[-1] if head is not None and name == TreeLoss.name else None
     return LOSSES[name](multilabel=multilabel, inverse_temperature=inverse_temperature, layer=layer)
 
 
-def largest(probabilities: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def largest(
+    probabilities: NDArray[np.float64], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the k largest probabilities of each row, descending, and their class indices."""
     indices = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
     return probabilities[np.arange(len(indices))[:, np.newaxis], indices], indices
 
 
 def label_pairs(
-    labels: list[Any], probabilities: NDArray[np.float64], indices: NDArray[np.int64], threshold: float
+    labels: list[Any],
+    probabilities: NDArray[np.float64],
+    indices: NDArray[np.int64],
+    threshold: float,
 ) -> list[list[tuple[Any, float]]]:
     """Return the labels of each row with their probabilities, of at least a threshold."""
     return [
-        [(labels[index], probability) for index, probability in zip(*best, strict=True) if probability >= threshold]
+        [
+            (labels[index], probability)
+            for index, probability in zip(*best, strict=True)
+            if probability >= threshold
+        ]
         for best in zip(indices.tolist(), probabilities.tolist(), strict=True)
     ]
 

@@ -103,14 +103,25 @@ def make_text_classifier(
 
 
 MODEL_PARAMETERS: Final = (
-    *("n_buckets", "n_hashes", "n_embeddings", "embedding_dim", "hidden_layer_sizes", "loss", "solver", "class_weight"),
+    *(
+        "n_buckets",
+        "n_hashes",
+        "n_embeddings",
+        "embedding_dim",
+        "hidden_layer_sizes",
+        "loss",
+        "solver",
+        "class_weight",
+    ),
     *("learning_rate", "max_epochs", "early_stopping"),
 )
 """Parameters of the model, which must have their defaults if ``classifier`` is given."""
 _PASSED_ON = ("device", "random_state", "verbose")
 
 
-def build_pipeline(parameters: Mapping[str, Any], *, caller: str = "make_text_classifier") -> Pipeline:
+def build_pipeline(
+    parameters: Mapping[str, Any], *, caller: str = "make_text_classifier"
+) -> Pipeline:
     """Build the pipeline of :func:`make_text_classifier` from all of its parameters."""
     vectorizer = build_vectorizer(parameters, caller=caller)
     if parameters["pretrained"] is not None:
@@ -127,7 +138,9 @@ def build_vectorizer(parameters: Mapping[str, Any], *, caller: str) -> Any:
         "norm": None,  # the classifier normalizes itself, with importance weights
         "dtype": np.float32,
     }
-    count_words = partial(HashingNgramVectorizer, token_pattern=TOKENS, ngram_range=ngram_range, **options, **counts)
+    count_words = partial(
+        HashingNgramVectorizer, token_pattern=TOKENS, ngram_range=ngram_range, **options, **counts
+    )
     count_characters = partial(HashingNgramVectorizer, analyzer="char_wb", **options, **counts)
     if features == "auto":
         return AutoNgramVectorizer(ngram_range=ngram_range, n_features=_N_COLUMNS, **options)
@@ -155,7 +168,10 @@ def _classifier(parameters: Mapping[str, Any], caller: str) -> HashEmbeddingClas
         own = {name: parameters[name] for name in MODEL_PARAMETERS}
         own["early_stopping"] = clone(own["early_stopping"], safe=False)
         return HashEmbeddingClassifier(**own, **passed_on)
-    default_of = {name: parameter.default for name, parameter in signature(make_text_classifier).parameters.items()}
+    default_of = {
+        name: parameter.default
+        for name, parameter in signature(make_text_classifier).parameters.items()
+    }
     for name in MODEL_PARAMETERS:
         if parameters[name] != default_of[name]:
             raise ValueError(
@@ -164,4 +180,6 @@ def _classifier(parameters: Mapping[str, Any], caller: str) -> HashEmbeddingClas
     defaults = HashEmbeddingClassifier().get_params(deep=False)
     set_there = given.get_params(deep=False)
     classifier: HashEmbeddingClassifier = clone(given)
-    return classifier.set_params(**{name: passed_on[name] for name in _PASSED_ON if set_there[name] == defaults[name]})
+    return classifier.set_params(
+        **{name: passed_on[name] for name in _PASSED_ON if set_there[name] == defaults[name]}
+    )

@@ -13,7 +13,13 @@ from skorch import NeuralNetClassifier
 from skorch.callbacks import Callback, PassthroughScoring
 from torch import Tensor, nn
 
-from sklearn_hashnlp.classifiers._calibration import MAX_ROWS, Calibration, Numbers, Scored, fit_calibration
+from sklearn_hashnlp.classifiers._calibration import (
+    MAX_ROWS,
+    Calibration,
+    Numbers,
+    Scored,
+    fit_calibration,
+)
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, SoftmaxLoss
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._batches import Batches
@@ -37,7 +43,8 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
 
     criterion_: Loss
     measures: ClassVar[tuple[str, ...]] = ("loss", "acc")
-    has_lengths: ClassVar[bool] = False  # of rows, so that parts of them can be scored: those of sparse rows
+    # of rows, so that parts of them can be scored: those of sparse rows
+    has_lengths: ClassVar[bool] = False
     eps: ClassVar[float] = 1e-4  # damps the first steps of rare n-grams, whose gradients are small
 
     @classmethod
@@ -73,7 +80,9 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
 
     def architecture(self) -> dict[str, Any]:
         """Return the module's arguments, except the tree."""
-        return {name: value for name, value in self.get_params_for("module").items() if name != "tree"}
+        return {
+            name: value for name, value in self.get_params_for("module").items() if name != "tree"
+        }
 
     @abstractmethod
     def score_rows(self, rows: Any) -> NDArray[np.float64]:
@@ -88,29 +97,38 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Compute the scores and lengths of rows; ``unseen`` takes untrained columns as unknown.
 
-        Give the result of :meth:`host_bag` for several calls: it is a copy if the net is on another device.
+        Give the result of :meth:`host_bag` for several calls: it is a copy if the net is on another
+        device.
         """
         return self.score_rows(rows), np.full(len(rows), np.inf)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities, for skorch's callbacks."""
-        scores = [self.criterion_.scores(outputs).detach().cpu().numpy() for outputs in self.forward_iter(X)]
+        scores = [
+            self.criterion_.scores(outputs).detach().cpu().numpy()
+            for outputs in self.forward_iter(X)
+        ]
         return self.criterion_.probabilities(np.concatenate(scores).astype(np.float64))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the encoded labels of rows, for skorch's callbacks."""
         probabilities = self.predict_proba(X)
-        predicted = probabilities > 0.5 if self.criterion_.multilabel else probabilities.argmax(axis=1)
+        predicted = (
+            probabilities > 0.5 if self.criterion_.multilabel else probabilities.argmax(axis=1)
+        )
         return np.asarray(predicted, dtype=np.int64)
 
     def batch_loss(self, batch: Any) -> tuple[Tensor, Tensor]:
         """Compute the mean loss of a batch, and the outputs that callbacks see."""
         for layer in self.module_.head:
             if isinstance(layer, nn.BatchNorm1d):
-                layer.train(len(batch[0]) > 1)  # a single row has no variance: use the running statistics
+                # a single row has no variance: use the running statistics
+                layer.train(len(batch[0]) > 1)
         return super().batch_loss(batch)
 
-    def get_loss(self, y_pred: Tensor, y_true: Tensor, X: Any = None, training: bool = False) -> Tensor:
+    def get_loss(
+        self, y_pred: Tensor, y_true: Tensor, X: Any = None, training: bool = False
+    ) -> Tensor:
         """Compute the mean over the rows of loss times weight."""
         losses: Tensor = self.criterion_(y_pred, y_true.to(y_pred.device))
         if X.row_weights is not None:
@@ -125,7 +143,9 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
 
     def check_scores(self, rows: Samples) -> None:
         """Check that scores are finite after the last training step."""
-        if not np.isfinite(self.score_rows(rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))).all():
+        if not np.isfinite(
+            self.score_rows(rows.select(np.arange(min(_ROWS_TO_CHECK, len(rows)))))
+        ).all():
             raise ValueError(self.divergence)
 
     def parameter_groups(
@@ -137,7 +157,8 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         if name == "adagrad":
             if tables and len(self.module_.head) > 1:
                 groups[-1]["lr"] = learning_rate * _HIDDEN_FACTOR
-            if isinstance(self.optimizer_, RowwiseAdagrad) and self.optimizer_.state:  # eps fits accumulated gradients
+            # eps fits accumulated gradients
+            if isinstance(self.optimizer_, RowwiseAdagrad) and self.optimizer_.state:
                 for group, trained in zip(groups, self.optimizer_.param_groups, strict=True):
                     group["eps"] = trained["eps"]
         return groups
@@ -153,7 +174,12 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
     """Scores of rows before the net is trained on them."""
 
     def __init__(
-        self, rows: Samples, settings: TrainingSettings, calibration: Calibration, *, calibrate: Calibrate
+        self,
+        rows: Samples,
+        settings: TrainingSettings,
+        calibration: Calibration,
+        *,
+        calibrate: Calibrate,
     ) -> None:
         self.rows = rows
         self.calibration = calibration
@@ -165,11 +191,17 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
         self.bag: Any = None  # of the net
         self.parts: list[Scored] = []
 
-    def _score(self, net: ClassifierNet, rows: NDArray[np.int64], cropped: NDArray[np.int64]) -> None:
+    def _score(
+        self, net: ClassifierNet, rows: NDArray[np.int64], cropped: NDArray[np.int64]
+    ) -> None:
         """Keep the scores of some rows, and of crops of some."""
-        score = partial(net.scores_and_lengths, calibration=self.calibration, unseen=True, bag=self.bag)
+        score = partial(
+            net.scores_and_lengths, calibration=self.calibration, unseen=True, bag=self.bag
+        )
         cropped = cropped if net.has_lengths else cropped[:0]
-        self.parts.append(Scored.by(score, self.rows, rows, cropped, self.calibration, len(net.history)))
+        self.parts.append(
+            Scored.by(score, self.rows, rows, cropped, self.calibration, len(net.history))
+        )
 
     def scored(self, net: ClassifierNet) -> Scored | None:
         """Return the scores, as large as the trained net's, if there are some; release the data."""
@@ -181,11 +213,15 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
 class OutOfBatchScores(UnseenScores):
     """Scores of the first epoch's last rows before training on them, scaled by others' growth."""
 
-    seen: tuple[Samples, NDArray[np.float64]] | None = None  # rows that were trained on, and their scores
+    # rows that were trained on, and their scores
+    seen: tuple[Samples, NDArray[np.float64]] | None = None
 
-    def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
+    def on_batch_begin(
+        self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any
+    ) -> None:
         """Score the rows when all others have been trained on."""
-        if not training or self.parts or len(self.rows) < _MIN_ROWS or not self.is_shuffled:  # or sorted by class
+        # or sorted by class
+        if not training or self.parts or len(self.rows) < _MIN_ROWS or not self.is_shuffled:
             return
         n_out_of_batch = min(int(_SHARE * len(self.rows)), _MAX_OUT_OF_BATCH)
         if max(1, len(self.rows) - n_out_of_batch) <= self.n_seen < len(self.rows):
@@ -201,7 +237,11 @@ class OutOfBatchScores(UnseenScores):
         seen = self.seen
         loss = net.criterion_
         self.seen = None
-        if scored is None or seen is None or not _are_informative(loss, scored.select(~scored.is_crop)):
+        if (
+            scored is None
+            or seen is None
+            or not _are_informative(loss, scored.select(~scored.is_crop))
+        ):
             return None
         before, after = (_centered(loss, scores) for scores in (seen[1], net.score_rows(seen[0])))
         growth = (before * after).sum() / max((before**2).sum(), _TINY)
@@ -211,7 +251,9 @@ class OutOfBatchScores(UnseenScores):
 class ProgressiveScores(UnseenScores):
     """Scores of rows just before the net is trained on them, when training continues."""
 
-    def on_batch_begin(self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any) -> None:
+    def on_batch_begin(
+        self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any
+    ) -> None:
         """Score the batch, in the first epoch."""
         if training and self.n_seen < min(len(self.rows), MAX_ROWS):
             self.bag = net.host_bag() if self.n_seen == 0 else self.bag
@@ -248,7 +290,10 @@ def calibrate_net(
     if scored is None and (calibrate or loss.needs_temperature):
         if not calibrate or valid_rows is None:
             # Nearly all training rows are predicted correctly: smooth more, by a row per class.
-            options |= {"n_uniform": calibration.n_classes, "keeps_temperature": not loss.needs_temperature}
+            options |= {
+                "n_uniform": calibration.n_classes,
+                "keeps_temperature": not loss.needs_temperature,
+            }
         rows = rows if valid_rows is None else valid_rows
         some = np.arange(len(rows))
         cropped = some if calibrate == "auto" and net.has_lengths else some[:0]
@@ -270,5 +315,9 @@ def _are_informative(loss: Loss, scored: Scored) -> bool:
     if loss.multilabel:
         own = (logits * (2 * targets - 1)).ravel()
     else:
-        own = (logits * targets).sum(axis=1) if targets.ndim == 2 else logits[np.arange(len(logits)), targets]
+        own = (
+            (logits * targets).sum(axis=1)
+            if targets.ndim == 2
+            else logits[np.arange(len(logits)), targets]
+        )
     return bool(own.mean() * np.sqrt(len(own)) > 2 * own.std())

@@ -28,7 +28,11 @@ from sklearn_hashnlp.classifiers._losses import (
     takes_several_labels,
     takes_soft_labels,
 )
-from sklearn_hashnlp.classifiers._sample_weights import apply_class_weight, drop_zero_weights, weights_of_batch
+from sklearn_hashnlp.classifiers._sample_weights import (
+    apply_class_weight,
+    drop_zero_weights,
+    weights_of_batch,
+)
 from sklearn_hashnlp.training._check_unchanged import check_unchanged, train_anew
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import (
@@ -75,8 +79,8 @@ CLASSIFIER_TRAINING: Final[dict[str, list[Any]]] = TRAINING | {
 class NetClassifier(ScoringClassifier, FittedNet):
     """A classifier with scores computed by a trained net.
 
-    It is trained in three steps: read rows and labels, take the trained net or build one and train it, and keep what
-    was learned.
+    It is trained in three steps: read rows and labels, take the trained net or build one and train
+    it, and keep what was learned.
     """
 
     _net: ClassifierNet
@@ -120,7 +124,9 @@ class NetClassifier(ScoringClassifier, FittedNet):
     def _choose_loss(self, labels: Labels, rows: Any | None, *, continues: bool) -> LossName:
         """Return the name of the loss; ``rows`` are all rows, None in ``partial_fit``."""
 
-    def _is_solved(self, labels: Labels, rows: Any, loss: LossName, seeds: Seeds, device: str) -> bool:
+    def _is_solved(
+        self, labels: Labels, rows: Any, loss: LossName, seeds: Seeds, device: str
+    ) -> bool:
         """Fit a new model by a solver without a net, if one is chosen; return whether it was."""
         return False
 
@@ -154,9 +160,10 @@ class NetClassifier(ScoringClassifier, FittedNet):
         self._check_parameters()
         if partial and self.class_weight == "balanced":
             raise ValueError(
-                "class_weight='balanced' is not for partial_fit: a part of the rows does not have the label "
-                "frequencies. Compute the weights from a sample of the labels, by "
-                "sklearn.utils.class_weight.compute_class_weight, and set class_weight to a dict of them."
+                "class_weight='balanced' is not for partial_fit: a part of the rows does not have "
+                "the label frequencies. Compute the weights from a sample of the labels, by "
+                "sklearn.utils.class_weight.compute_class_weight, and set class_weight to a dict "
+                "of them."
             )
         device = resolve_device(self.device, caller=caller)
         continues = self._is_fitted and (partial or bool(self.warm_start))
@@ -178,7 +185,11 @@ class NetClassifier(ScoringClassifier, FittedNet):
         if not (continues or partial) and self._is_solved(labels, rows, loss, seeds, device):
             return self
         n_classes = len(labels.classes)
-        net = self.net_ if continues else self._new_net(n_classes, None if partial else y, seeds, device)
+        net = (
+            self.net_
+            if continues
+            else self._new_net(n_classes, None if partial else y, seeds, device)
+        )
         seed = seeds.of_order(len(net.history))
         if partial:
             settings = self._settings(1, seed).single_epoch()
@@ -187,9 +198,13 @@ class NetClassifier(ScoringClassifier, FittedNet):
             if validation_data is not None:
                 valid_rows = self._validation_rows(*validation_data, labels)
             elif stopping is not None:
-                rows, valid_rows = validation_split(rows, stopping.validation_fraction, seed=seeds.split)
+                rows, valid_rows = validation_split(
+                    rows, stopping.validation_fraction, seed=seeds.split
+                )
             settings = replace(self._settings(len(rows), seed), only_scores=stopping is None)
-        return self._train(net, labels, rows, valid_rows, loss, replace(settings, continues=continues))
+        return self._train(
+            net, labels, rows, valid_rows, loss, replace(settings, continues=continues)
+        )
 
     def _validation_rows(self, X: Any, y: Any, labels: Labels) -> Any:
         """Return a user's validation rows as a dataset."""
@@ -198,7 +213,13 @@ class NetClassifier(ScoringClassifier, FittedNet):
         return self._dataset(X, labels.encode(y), None)
 
     def _labels_of(
-        self, y: Any, named: Labels | None, known: Labels | None, classes: ArrayLike | None, *, partial: bool
+        self,
+        y: Any,
+        named: Labels | None,
+        known: Labels | None,
+        classes: ArrayLike | None,
+        *,
+        partial: bool,
     ) -> Labels:
         """Return the labels to learn; ``named`` are the labels of label lists or of a frame."""
         if partial and classes is None:
@@ -206,8 +227,9 @@ class NetClassifier(ScoringClassifier, FittedNet):
                 return known
             if known is None and (y.ndim == 1 or (named is not None and named.lists)):
                 raise ValueError(
-                    "classes must be passed on the first call to partial_fit: all labels that can occur in any call, "
-                    "since later rows may have labels that these rows do not have."
+                    "classes must be passed on the first call to partial_fit: all labels that can "
+                    "occur in any call, since later rows may have labels that these rows do not "
+                    "have."
                 )
         labels = named or Labels.of(y, classes, caller=type(self).__name__)
         if known is None or not partial:
@@ -226,14 +248,23 @@ class NetClassifier(ScoringClassifier, FittedNet):
         settings: TrainingSettings,
     ) -> Self:
         """Train the net, and set the fitted attributes."""
-        from sklearn_hashnlp.classifiers._net import OutOfBatchScores, ProgressiveScores, calibrate_net
+        from sklearn_hashnlp.classifiers._net import (
+            OutOfBatchScores,
+            ProgressiveScores,
+            calibrate_net,
+        )
         from sklearn_hashnlp.training._callbacks import epoch_reports
         from sklearn_hashnlp.training._fit import fit_net
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
         continues = settings.continues
-        rows, valid_rows = net.get_dataset(rows), None if valid_rows is None else net.get_dataset(valid_rows)
-        earlier, known = (self._calibration, self._loss.inverse_temperature) if continues else (None, 1.0)
+        rows, valid_rows = (
+            net.get_dataset(rows),
+            None if valid_rows is None else net.get_dataset(valid_rows),
+        )
+        earlier, known = (
+            (self._calibration, self._loss.inverse_temperature) if continues else (None, 1.0)
+        )
         calibration = Calibration.of(rows, len(labels.classes), earlier, self.calibrate)
         if continues:
             rows.row_weights = weights_of_batch(rows, calibration.class_counts)
@@ -244,7 +275,9 @@ class NetClassifier(ScoringClassifier, FittedNet):
         if calibrate and held_out is None:
             kind = ProgressiveScores if continues else OutOfBatchScores
             unseen = kind(rows, settings, calibration, calibrate=calibrate)
-        criterion = make_loss(loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known)
+        criterion = make_loss(
+            loss, net.module_.head, multilabel=labels.multilabel, inverse_temperature=known
+        )
 
         def keep(model: Self) -> Self:
             model._keep_labels(labels)
@@ -267,7 +300,9 @@ class NetClassifier(ScoringClassifier, FittedNet):
                 )
             net.rows_per_step = net.rows_per_step or settings.batch_size
             net.check_scores(rows)
-            calibrate_net(net, calibration, rows, held_out, unseen, calibrate=calibrate, earlier=earlier)
+            calibrate_net(
+                net, calibration, rows, held_out, unseen, calibrate=calibrate, earlier=earlier
+            )
         return keep(self)
 
     def _stopping(self) -> EarlyStopping | None:
@@ -279,7 +314,10 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
         optimizer = self.net_.optimizer_
         if optimizer.state:
-            wanted, trained = wanted | {"optimizer": self.optimizer}, trained | {"optimizer": name_of(optimizer)}
+            wanted, trained = (
+                wanted | {"optimizer": self.optimizer},
+                trained | {"optimizer": name_of(optimizer)},
+            )
         check_unchanged(self, wanted, trained, device=self.net_.device, parameters=_PARAMETERS)
 
     @property
@@ -297,7 +335,9 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
     @property
     def _labels(self) -> Labels:
-        return Labels(self.classes_, self._loss.multilabel, self._label_lists, self._loss.takes_soft_labels)
+        return Labels(
+            self.classes_, self._loss.multilabel, self._label_lists, self._loss.takes_soft_labels
+        )
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -315,8 +355,9 @@ class NetClassifier(ScoringClassifier, FittedNet):
 
     def _not_finite(self) -> ValueError:
         return ValueError(
-            f"{type(self).__name__} cannot predict labels: a score is infinite or not a number. If the training "
-            f"diverged, {train_anew(self)}. Otherwise values in X are too large: scale them down."
+            f"{type(self).__name__} cannot predict labels: a score is infinite or not a number. If "
+            f"the training diverged, {train_anew(self)}. Otherwise values in X are too large: "
+            "scale them down."
         )
 
     def _keep_labels(self, labels: Labels) -> None:
@@ -334,7 +375,9 @@ class NetClassifier(ScoringClassifier, FittedNet):
         self._unpack_labels(values)
         n_classes = values["architecture"]["num_classes"]
         if n_classes != len(self.classes_):
-            raise ValueError(f"The net has {n_classes} classes, but the model has {len(self.classes_)} labels.")
+            raise ValueError(
+                f"The net has {n_classes} classes, but the model has {len(self.classes_)} labels."
+            )
         self._load(values, arrays, values["history"])
 
     def __sklearn_tags__(self) -> Any:

@@ -16,7 +16,12 @@ from sklearn_hashnlp._sklearn import fit_context
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._losses import loss_from_values, loss_to_values
 from sklearn_hashnlp.classifiers._sgnn_classifier import SGNNClassifier
-from sklearn_hashnlp.classifiers.sgnn._integer_layers import IntegerLayer, check_layers, integer_layers, integer_scores
+from sklearn_hashnlp.classifiers.sgnn._integer_layers import (
+    IntegerLayer,
+    check_layers,
+    integer_layers,
+    integer_scores,
+)
 
 _BATCH_SIZE = 4096
 _LAYER_ARRAYS = ("weight", "bias", "multiplier", "scale")
@@ -34,9 +39,10 @@ class PartSize(NamedTuple):
 class QuantizedSGNNClassifier(ScoringClassifier):
     """Classify projected rows by a network with weights quantized to eight bits after training.
 
-    Each output of each layer has its own scale; the standardization of columns is folded into the first layer. All
-    arithmetic is on integers (see Notes), so that predictors in any language on any machine can predict the same
-    labels. :func:`quantize_classifier` converts a fitted classifier; ``fit`` trains and then quantizes.
+    Each output of each layer has its own scale; the standardization of columns is folded into the
+    first layer. All arithmetic is on integers (see Notes), so that predictors in any language on
+    any machine can predict the same labels. :func:`quantize_classifier` converts a fitted
+    classifier; ``fit`` trains and then quantizes.
 
     Parameters
     ----------
@@ -62,18 +68,20 @@ class QuantizedSGNNClassifier(ScoringClassifier):
 
     Notes
     -----
-    Rows are numbers from -1 to 1: bits, signs, packed bits, or means of bits or signs. Other rows raise an
-    error, such as the projections of ``SGNNProjector(output="float")``.
+    Rows are numbers from -1 to 1: bits, signs, packed bits, or means of bits or signs. Other rows
+    raise an error, such as the projections of ``SGNNProjector(output="float")``.
 
-    Rows are converted to integers q, 1 to 4096. A layer computes ``a[k] = bias[k] + sum_j weight[k, j] q[j]``; the
-    input of the next layer is ``max(0, (a[k] multiplier[k] + 2**(shift - 1)) >> shift)``, with one ``shift`` per layer;
-    a score of the last layer is ``a[k] scale[k]``, the only product that is not of integers. The predicted label has
-    the largest score, the first in a tie. The scales need no calibration data, and nothing overflows or saturates.
+    Rows are converted to integers q, 1 to 4096. A layer computes
+    ``a[k] = bias[k] + sum_j weight[k, j] q[j]``; the input of the next layer is
+    ``max(0, (a[k] multiplier[k] + 2**(shift - 1)) >> shift)``, with one ``shift`` per layer; a
+    score of the last layer is ``a[k] scale[k]``, the only product that is not of integers. The
+    predicted label has the largest score, the first in a tie. The scales need no calibration data,
+    and nothing overflows or saturates.
 
     References
     ----------
-    Jacob et al. (2018). Quantization and training of neural networks for efficient integer-arithmetic-only inference.
-    CVPR, section 2.
+    Jacob et al. (2018). Quantization and training of neural networks for efficient
+    integer-arithmetic-only inference. CVPR, section 2.
 
     Examples
     --------
@@ -97,7 +105,9 @@ class QuantizedSGNNClassifier(ScoringClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": [SGNNClassifier, None]}
-    _text_classifier: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), QuantizedSGNNClassifier())"
+    _text_classifier: ClassVar[str] = (
+        "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), QuantizedSGNNClassifier())"
+    )
 
     def __init__(self, estimator: SGNNClassifier | None = None) -> None:
         self.estimator = estimator
@@ -146,15 +156,25 @@ class QuantizedSGNNClassifier(ScoringClassifier):
         """
         check_is_fitted(self)
         first = self.layers_[0].weight
-        report = [PartSize("standardization", 8 * (first.shape[1] + 1), 0)]  # float64 means and a scale
+        # float64 means and a scale
+        report = [PartSize("standardization", 8 * (first.shape[1] + 1), 0)]
         for number, layer in enumerate(self.layers_, 1):
             last = number == len(self.layers_)
             rescaling = layer.scale.nbytes if last else layer.multiplier.nbytes
             report += [
                 PartSize(f"layer {number} weights", 4 * layer.weight.size, layer.weight.nbytes),
-                PartSize(f"layer {number} biases and scales", 4 * layer.bias.size, layer.bias.nbytes + rescaling),
+                PartSize(
+                    f"layer {number} biases and scales",
+                    4 * layer.bias.size,
+                    layer.bias.nbytes + rescaling,
+                ),
             ]
-        return [*report, PartSize("total", sum(part.before for part in report), sum(part.after for part in report))]
+        return [
+            *report,
+            PartSize(
+                "total", sum(part.before for part in report), sum(part.after for part in report)
+            ),
+        ]
 
     def _quantize(self, estimator: SGNNClassifier) -> None:
         module = estimator.net_.module_
@@ -162,7 +182,8 @@ class QuantizedSGNNClassifier(ScoringClassifier):
         weights = [layer.weight.detach().cpu().double().numpy() for layer in linear]
         biases = [layer.bias.detach().cpu().double().numpy() for layer in linear]
         weights[0] = weights[0] / float(module.standardize.scale)
-        # By numpy's elementwise product and sum: results of a BLAS library's matrix product depend on the machine.
+        # By numpy's elementwise product and sum: results of a BLAS library's matrix product depend
+        # on the machine.
         biases[0] = biases[0] - (weights[0] * module.standardize.mean.cpu().numpy()).sum(axis=1)
         self.layers_: tuple[IntegerLayer, ...] = integer_layers(weights, biases)
         self.packed_ = bool(module.packed)
@@ -175,13 +196,15 @@ class QuantizedSGNNClassifier(ScoringClassifier):
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         self._refuse_texts(X)
-        X = validate_data(self, X, dtype=None if self.packed_ else _DTYPES, ensure_min_samples=0, reset=False)
+        X = validate_data(
+            self, X, dtype=None if self.packed_ else _DTYPES, ensure_min_samples=0, reset=False
+        )
         if not self.packed_:
             self._check_range(X)
         elif X.dtype != np.uint8:
             raise ValueError(
-                f"{type(self).__name__} was trained with packed=True and takes rows of bytes, an array of uint8, got "
-                f"one of {X.dtype}. Pack bits by numpy.packbits(bits, axis=1)."
+                f"{type(self).__name__} was trained with packed=True and takes rows of bytes, an "
+                f"array of uint8, got one of {X.dtype}. Pack bits by numpy.packbits(bits, axis=1)."
             )
         scores = [np.empty((0, len(self.classes_)))]
         for start in range(0, len(X), _BATCH_SIZE):
@@ -194,14 +217,18 @@ class QuantizedSGNNClassifier(ScoringClassifier):
         lowest, highest = X.min(initial=0) + 0.0, X.max(initial=0) + 0.0  # + 0.0 turns -0 into 0
         if lowest < -1 or highest > 1:
             raise ValueError(
-                f"{type(self).__name__} takes rows of numbers from -1 to 1 (bits, signs, or means of them), got "
-                f"numbers from {lowest:g} to {highest:g}. Set the projector's output to 'binary' or 'sign', or "
-                "to 'packed' with a classifier of packed=True, and train again."
+                f"{type(self).__name__} takes rows of numbers from -1 to 1 (bits, signs, or means "
+                f"of them), got numbers from {lowest:g} to {highest:g}. Set the projector's output "
+                "to 'binary' or 'sign', or to 'packed' with a classifier of packed=True, and "
+                "train again."
             )
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         check_is_fitted(self)
-        values = self._pack_labels() | {"packed": self.packed_, "shifts": [layer.shift for layer in self.layers_]}
+        values = self._pack_labels() | {
+            "packed": self.packed_,
+            "shifts": [layer.shift for layer in self.layers_],
+        }
         values |= loss_to_values(self._loss)
         arrays = {
             f"layers.{index}.{name}": getattr(layer, name)
@@ -212,13 +239,18 @@ class QuantizedSGNNClassifier(ScoringClassifier):
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         self.layers_ = tuple(
-            IntegerLayer(shift=int(shift), **{name: arrays[f"layers.{index}.{name}"] for name in _LAYER_ARRAYS})
+            IntegerLayer(
+                shift=int(shift),
+                **{name: arrays[f"layers.{index}.{name}"] for name in _LAYER_ARRAYS},
+            )
             for index, shift in enumerate(values["shifts"])
         )
         self.packed_ = bool(values["packed"])
         self._unpack_labels(values)
         self._loss = loss_from_values(values)
-        check_layers(self.layers_, self.n_features_in_ * (8 if self.packed_ else 1), len(self.classes_))
+        check_layers(
+            self.layers_, self.n_features_in_ * (8 if self.packed_ else 1), len(self.classes_)
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -238,7 +270,8 @@ def quantize_classifier(model: SGNNClassifier | Pipeline) -> Any:
     Returns
     -------
     QuantizedSGNNClassifier or Pipeline
-        The quantized classifier; or a pipeline of the same transformers and the quantized classifier.
+        The quantized classifier; or a pipeline of the same transformers and the quantized
+        classifier.
 
     Raises
     ------
@@ -275,7 +308,9 @@ def quantize_classifier(model: SGNNClassifier | Pipeline) -> Any:
     ['good', 'bad']
     """
     if isinstance(model, Pipeline) and isinstance(model[-1], SGNNClassifier):
-        quantized = Pipeline([*model.steps[:-1], (model.steps[-1][0], quantize_classifier(model[-1]))])
+        quantized = Pipeline(
+            [*model.steps[:-1], (model.steps[-1][0], quantize_classifier(model[-1]))]
+        )
         return quantized.set_params(verbose=model.verbose, transform_input=model.transform_input)
     if not isinstance(model, SGNNClassifier):
         last = f" that ends in {type(model[-1]).__name__}" if isinstance(model, Pipeline) else ""

@@ -23,17 +23,19 @@ def drop_zero_weights(
     """Drop the rows of weight zero, and return the weights of the others."""
     if sample_weight is None:
         return X, y, None
-    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float32, input_name="sample_weight")
+    weights = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float32, input_name="sample_weight"
+    )
     if weights.shape != (X.shape[0],):
         raise ValueError(
-            f"{caller} takes one value per row in sample_weight, an array of shape ({X.shape[0]},). Got one of shape "
-            f"{weights.shape}."
+            f"{caller} takes one value per row in sample_weight, an array of shape "
+            f"({X.shape[0]},). Got one of shape {weights.shape}."
         )
     if weights.min() < 0:
         row = int(weights.argmin())
         raise ValueError(
-            f"{caller} takes no negative values in sample_weight, got {weights[row]:g} for row {row}. Give rows that "
-            "should be ignored the weight 0."
+            f"{caller} takes no negative values in sample_weight, got {weights[row]:g} for row "
+            f"{row}. Give rows that should be ignored the weight 0."
         )
     keep = np.flatnonzero(weights)
     if len(keep) == 0:
@@ -57,7 +59,8 @@ def apply_class_weight(
     if labels.multilabel or labels.soft:
         got = "probabilities" if labels.soft else "an indicator matrix"
         raise ValueError(
-            f"class_weight={class_weight!r} needs one label per row, got {got} in y. Give sample_weight to fit instead."
+            f"class_weight={class_weight!r} needs one label per row, got {got} in y. Give "
+            "sample_weight to fit instead."
         )
     if isinstance(class_weight, dict):
         factors = _weights_of_classes(class_weight, labels, caller)[targets]
@@ -65,24 +68,31 @@ def apply_class_weight(
         counts = np.bincount(targets)
         factors = (len(targets) / (len(counts) * counts)).astype(np.float32)[targets]
     if not factors.any():
-        raise ValueError(f"{caller} cannot train: by class_weight={class_weight!r} every row has the weight zero.")
+        raise ValueError(
+            f"{caller} cannot train: by class_weight={class_weight!r} every row has the weight "
+            "zero."
+        )
     return factors if weights is None else np.asarray(weights * factors)
 
 
-def _weights_of_classes(class_weight: dict[Any, Any], labels: Labels, caller: str) -> NDArray[np.float32]:
+def _weights_of_classes(
+    class_weight: dict[Any, Any], labels: Labels, caller: str
+) -> NDArray[np.float32]:
     """Return the weight of each class, 1 for labels without one."""
     # Not by scikit-learn's compute_class_weight, which converts labels such as "1" and 0.5 to int.
     classes = labels.classes.tolist()
     unknown = [label for label in class_weight if label not in classes]
-    if unknown and any(label not in class_weight for label in classes):  # a part of the rows may lack some labels
+    # a part of the rows may lack some labels
+    if unknown and any(label not in class_weight for label in classes):
         raise ValueError(
-            f"{caller}: class_weight names {', '.join(map(repr, unknown))}, but the labels in y are "
-            f"{name_labels(labels.classes)}. Labels that it does not name have the weight 1."
+            f"{caller}: class_weight names {', '.join(map(repr, unknown))}, but the labels in y "
+            f"are {name_labels(labels.classes)}. Labels that it does not name have the weight 1."
         )
     for label, weight in class_weight.items():
         if not (isinstance(weight, int | float | np.number) and 0 <= weight <= _LARGEST):
             raise ValueError(
-                f"{caller} takes finite weights of at least 0 in class_weight, got {weight!r} for the label {label!r}."
+                f"{caller} takes finite weights of at least 0 in class_weight, got {weight!r} for "
+                f"the label {label!r}."
             )
     return np.array([class_weight.get(label, 1) for label in classes], dtype=np.float32)
 
@@ -95,5 +105,7 @@ def weights_of_batch(rows: Samples, seen: NDArray[np.float64]) -> NDArray[np.flo
     batch = count_classes(rows, len(usual)) + _TYPICAL_ROWS * np.append(usual, 1.0)
     now = batch[:-1] / batch[-1]
     factors = np.divide(usual, now, where=now > 0, out=np.ones_like(now))
-    own: Any = np.clip(factors, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR).astype(np.float32)[rows.targets]
+    own: Any = np.clip(factors, 1 / _LARGEST_FACTOR, _LARGEST_FACTOR).astype(np.float32)[
+        rows.targets
+    ]
     return np.asarray(own if rows.row_weights is None else rows.row_weights * own)

@@ -16,8 +16,18 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, fit_context, literal
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
-from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, ClassWeight, Monitor, NetClassifier
-from sklearn_hashnlp.classifiers.sgnn._dense_net import DenseDataset, DenseNet, dense_net_from_state, make_dense_net
+from sklearn_hashnlp.classifiers._net_classifier import (
+    CLASSIFIER_TRAINING,
+    ClassWeight,
+    Monitor,
+    NetClassifier,
+)
+from sklearn_hashnlp.classifiers.sgnn._dense_net import (
+    DenseDataset,
+    DenseNet,
+    dense_net_from_state,
+    make_dense_net,
+)
 from sklearn_hashnlp.training._fit_task import atomic_fit, reported_to_callbacks
 from sklearn_hashnlp.training._settings import (
     AdaptiveOptimizer,
@@ -38,75 +48,88 @@ _MAX_ROWS = 10**6  # in all epochs together
 class SGNNClassifier(NetClassifier):
     """Classify projected rows, such as the locality-sensitive hash of a text, by a dense network.
 
-    A self-governing neural network [1]_ has no embedding table: bits are computed from the characters of a text, and a
-    few dense layers predict its class. This is the dense network; the bits come from a projector before it. It takes
-    any dense rows: bits, signs, packed bits, or floating-point numbers such as the mean of the bits of a text's words.
+    A self-governing neural network [1]_ has no embedding table: bits are computed from the
+    characters of a text, and a few dense layers predict its class. This is the dense network; the
+    bits come from a projector before it. It takes any dense rows: bits, signs, packed bits, or
+    floating-point numbers such as the mean of the bits of a text's words.
 
     Parameters
     ----------
     hidden_layer_sizes : tuple of int, default=(256, 256)
-        Sizes of the hidden layers, each linear with ReLU; the paper has two of 256. ``()`` is softmax regression.
+        Sizes of the hidden layers, each linear with ReLU; the paper has two of 256. ``()`` is
+        softmax regression.
     packed : bool, default=False
-        Whether rows are packed bits, eight per uint8 and the highest bit first, as from :func:`numpy.packbits`. The
-        bits that pad the last byte are constant columns.
+        Whether rows are packed bits, eight per uint8 and the highest bit first, as from
+        :func:`numpy.packbits`. The bits that pad the last byte are constant columns.
     dropout : float, default=0.5
         Dropout probability of the outputs of each hidden layer.
     input_dropout : float, default=0.2
         Dropout probability of the columns of the input.
     loss : {"softmax", "ova"}, default="softmax"
-        Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label
-        classification.
+        Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy,
+        also for multi-label classification.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, 1 for labels that are not in the dict; see :class:`HashEmbeddingClassifier`.
+        Weights of the classes, 1 for labels that are not in the dict; see
+        :class:`HashEmbeddingClassifier`.
     calibrate : {"auto", "temperature"} or False, default="auto"
-        Whether ``fit`` calibrates the probabilities, by temperature scaling [2]_: the logits are divided by
-        ``temperature_``, which changes no predicted label. ``"auto"`` and ``"temperature"`` fit the temperature as in
-        :class:`HashEmbeddingClassifier`. False: the temperature is 1. ``partial_fit`` and ``warm_start`` update it.
+        Whether ``fit`` calibrates the probabilities, by temperature scaling [2]_: the logits are
+        divided by ``temperature_``, which changes no predicted label. ``"auto"`` and
+        ``"temperature"`` fit the temperature as in :class:`HashEmbeddingClassifier`. False: the
+        temperature is 1. ``partial_fit`` and ``warm_start`` update it.
     optimizer : {"adam", "adagrad"}, default="adam"
         Adam or AdaGrad.
     learning_rate : float, default=0.002
         Learning rate.
     schedule : Schedule, "auto" or None, default="auto"
-        How the learning rate changes, and whether weights are averaged: a :class:`~sklearn_hashnlp.training.Schedule`.
-        ``"auto"`` is a linear decay; None a constant learning rate without average.
+        How the learning rate changes, and whether weights are averaged: a
+        :class:`~sklearn_hashnlp.training.Schedule`. ``"auto"`` is a linear decay; None a constant
+        learning rate without average.
     max_epochs : int or "auto", default="auto"
-        Number of epochs. ``"auto"``: 20, but from 50,000 rows on 10**6 divided by the number of rows, and at least 5.
+        Number of epochs. ``"auto"``: 20, but from 50,000 rows on 10**6 divided by the number of
+        rows, and at least 5.
     batch_size : int, default=64
         Rows per batch.
     early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
-        Whether to stop training when accuracy or loss on a validation set, taken from the training rows, no longer
-        improves, and keep the weights of the best epoch; see :class:`HashEmbeddingClassifier`.
+        Whether to stop training when accuracy or loss on a validation set, taken from the training
+        rows, no longer improves, and keep the weights of the best epoch; see
+        :class:`HashEmbeddingClassifier`.
     warm_start : bool, default=False
-        Whether ``fit`` continues training from the weights of the previous call. The labels and the net's
-        hyper-parameters must be the same.
+        Whether ``fit`` continues training from the weights of the previous call. The labels and the
+        net's hyper-parameters must be the same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device.
+        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its
+        device.
     callbacks : list of skorch callbacks and functions, or None, default=None
-        As those of :class:`HashEmbeddingClassifier`. Use an ``LRScheduler`` with ``schedule=None``: the rates are
-        multiplied.
+        As those of :class:`HashEmbeddingClassifier`. Use an ``LRScheduler`` with ``schedule=None``:
+        the rates are multiplied.
     random_state : int, RandomState instance or None, default=None
-        Seeds the initial weights, the validation set, the order of the rows and dropout. On a CPU the same int gives
-        the same model bit for bit, for any number of threads.
+        Seeds the initial weights, the validation set, the order of the rows and dropout. On a CPU
+        the same int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the settings.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the
+        settings.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels; for an indicator matrix the names of its columns if it is a data frame, else their indices.
+        The labels; for an indicator matrix the names of its columns if it is a data frame, else
+        their indices.
     n_features_in_ : int
         Number of columns in ``fit`` or the first ``partial_fit``; with ``packed`` these are bytes.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns, if they were all strings.
     temperature_ : float
-        Divisor of the logits, see ``calibrate``; 1 if it was not fitted, more than 1 if the scores are over-confident.
+        Divisor of the logits, see ``calibrate``; 1 if it was not fitted, more than 1 if the scores
+        are over-confident.
     n_parameters_ : int
         Number of parameters of the net: weights and biases of all layers.
     history_ : list of dict
-        One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds) and, with a
-        validation set, ``valid_loss`` and ``valid_acc``; also the numbers that callbacks recorded.
+        One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``dur`` (seconds)
+        and, with a validation set, ``valid_loss`` and ``valid_acc``; also the numbers that
+        callbacks recorded.
     net_ : skorch.NeuralNetClassifier
-        The trained net; ``net_.module_.head`` has the layers, and ``net_.module_.standardize`` standardizes the rows.
+        The trained net; ``net_.module_.head`` has the layers, and ``net_.module_.standardize``
+        standardizes the rows.
 
     See Also
     --------
@@ -116,26 +139,27 @@ class SGNNClassifier(NetClassifier):
 
     Notes
     -----
-    Before the first layer rows are standardized: the mean over the training rows is subtracted from each column, and
-    all columns are divided by one number, the square root of their mean variance. Bits may be {0, 1} or {-1, +1}, and
-    floating-point projections may have any scale. ``partial_fit`` and ``warm_start`` update mean and
-    variance by the new rows.
+    Before the first layer rows are standardized: the mean over the training rows is subtracted from
+    each column, and all columns are divided by one number, the square root of their mean variance.
+    Bits may be {0, 1} or {-1, +1}, and floating-point projections may have any scale.
+    ``partial_fit`` and ``warm_start`` update mean and variance by the new rows.
 
-    Rows keep their dtype until they are in a batch: a million rows of 1120 packed bits take 140 MB. Dtypes other than
-    uint8, int8, bool and float32 are converted to float32 at once.
+    Rows keep their dtype until they are in a batch: a million rows of 1120 packed bits take 140 MB.
+    Dtypes other than uint8, int8, bool and float32 are converted to float32 at once.
 
-    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer. Pickles hold both. A
-    model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the weights; the state of the
-    optimizer is reset unless it was saved with ``training_state=True``.
+    ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer.
+    Pickles hold both. A model saved by :func:`~sklearn_hashnlp.persistence.save_model` holds the
+    weights; the state of the optimizer is reset unless it was saved with ``training_state=True``.
 
-    Probabilities, and the state after an interrupt (Ctrl-C), are as in :class:`HashEmbeddingClassifier`.
+    Probabilities, and the state after an interrupt (Ctrl-C), are as in
+    :class:`HashEmbeddingClassifier`.
 
     References
     ----------
-    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP,
-           section 3.
-    .. [2] Guo, Pleiss, Sun & Weinberger (2017). On calibration of modern neural networks. ICML, arXiv:1706.04599,
-           section 4.2.
+    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text
+           classification. EMNLP, section 3.
+    .. [2] Guo, Pleiss, Sun & Weinberger (2017). On calibration of modern neural networks. ICML,
+           arXiv:1706.04599, section 4.2.
 
     Examples
     --------
@@ -174,7 +198,9 @@ class SGNNClassifier(NetClassifier):
 
     _net: DenseNet
     loss: SGNNLoss
-    _text_classifier: ClassVar[str] = "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier())"
+    _text_classifier: ClassVar[str] = (
+        "make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier())"
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
         "packed": ["boolean"],
         "batch_size": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
@@ -242,11 +268,12 @@ class SGNNClassifier(NetClassifier):
             Rows of finite numbers; with ``packed`` an array of uint8.
         y : array-like or lists of labels of shape (n_samples,), or {array-like, sparse matrix, data frame} \
                 of shape (n_samples, n_classes)
-            Labels: strings, integers or bools. With ``loss="ova"`` also multiple labels per row: a list of labels for
-            each row, or an indicator matrix, 1 if a row has the label of that column, else 0.
+            Labels: strings, integers or bools. With ``loss="ova"`` also multiple labels per row: a
+            list of labels for each row, or an indicator matrix, 1 if a row has the label of that
+            column, else 0.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None is 1. Rows of
-            weight 0 are ignored.
+            Weights of the rows, at least 0: the loss of each row is multiplied by its weight; None
+            is 1. Rows of weight 0 are ignored.
         validation_data : (X, y), default=None
             As in :meth:`HashEmbeddingClassifier.fit`.
 
@@ -259,19 +286,25 @@ class SGNNClassifier(NetClassifier):
     @fit_context(prefer_skip_nested_validation=True)
     @atomic_fit
     def partial_fit(
-        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Train for one epoch on more rows; continue earlier calls of ``fit`` or ``partial_fit``.
 
-        The learning rate is constant and there is no validation set: ``schedule``, ``max_epochs`` and
-        ``early_stopping`` have no effect. If training diverges, the weights learned before are lost as well.
+        The learning rate is constant and there is no validation set: ``schedule``, ``max_epochs``
+        and ``early_stopping`` have no effect. If training diverges, the weights learned before are
+        lost as well.
 
         Parameters
         ----------
         X, y, sample_weight : array-like
             As in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels that can occur in any call. Required in the first call, unless ``y`` is an indicator matrix.
+            All labels that can occur in any call. Required in the first call, unless ``y`` is an
+            indicator matrix.
 
         Returns
         -------
@@ -280,19 +313,24 @@ class SGNNClassifier(NetClassifier):
         return self._learn(X, y, sample_weight, classes=classes, partial=True)
 
     def _validate_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        dtype = None if self.packed else _DTYPES  # other dtypes than uint8 are refused below, not converted
+        # other dtypes than uint8 are refused below, not converted
+        dtype = None if self.packed else _DTYPES
         X, y = validate_data(self, X, y, dtype=dtype, multi_output=True, reset=reset)
         if self.packed:
             self._check_bytes(X)
         return X, y
 
-    def _dataset(self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None) -> DenseDataset:
+    def _dataset(
+        self, X: Any, targets: NDArray[Any], weights: NDArray[np.float32] | None
+    ) -> DenseDataset:
         return DenseDataset(X, targets, weights)
 
     def _rows(self, X: Any) -> DenseDataset:
         self._refuse_texts(X)
         packed = self.net_.module_.packed
-        X = validate_data(self, X, dtype=None if packed else _DTYPES, ensure_min_samples=0, reset=False)
+        X = validate_data(
+            self, X, dtype=None if packed else _DTYPES, ensure_min_samples=0, reset=False
+        )
         if packed:
             self._check_bytes(X)
         return DenseDataset(X)
@@ -300,8 +338,9 @@ class SGNNClassifier(NetClassifier):
     def _check_bytes(self, X: NDArray[Any]) -> None:
         if X.dtype != np.uint8:
             raise ValueError(
-                f"{type(self).__name__}(packed=True) takes rows of bytes, an array of uint8, got one of {X.dtype}. "
-                "Pack bits by numpy.packbits(bits, axis=1), or set packed=False for rows with one value per column."
+                f"{type(self).__name__}(packed=True) takes rows of bytes, an array of uint8, got "
+                f"one of {X.dtype}. Pack bits by numpy.packbits(bits, axis=1), or set packed=False "
+                "for rows with one value per column."
             )
 
     def _new_net(self, n_classes: int, _y: Any, seeds: Seeds, device: str) -> DenseNet:
@@ -339,12 +378,19 @@ class SGNNClassifier(NetClassifier):
             progress_bar=self.verbose > 1,
         )
 
-    def _choose_loss(self, _labels: Labels, _rows: DenseDataset | None, *, continues: bool) -> LossName:
+    def _choose_loss(
+        self, _labels: Labels, _rows: DenseDataset | None, *, continues: bool
+    ) -> LossName:
         return self.loss
 
     @contextmanager
     def _prepared(
-        self, net: DenseNet, rows: DenseDataset, _calibration: Calibration, _loss: Loss, settings: TrainingSettings
+        self,
+        net: DenseNet,
+        rows: DenseDataset,
+        _calibration: Calibration,
+        _loss: Loss,
+        settings: TrainingSettings,
     ) -> Iterator[dict[str, Any]]:
         """Update mean and variance by the rows, and seed dropout."""
         with net.module_.seeded(settings.seed):
@@ -361,6 +407,11 @@ class SGNNClassifier(NetClassifier):
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._set_model_state(values, arrays)
         self._calibration = Calibration.from_state(values, arrays, len(self.classes_), 0)
-        width, architecture = self.n_features_in_ * (8 if self.net_.module_.packed else 1), values["architecture"]
+        width, architecture = (
+            self.n_features_in_ * (8 if self.net_.module_.packed else 1),
+            values["architecture"],
+        )
         if architecture["in_features"] != width:
-            raise ValueError(f"The net has {architecture['in_features']} inputs, but rows have {width} columns.")
+            raise ValueError(
+                f"The net has {architecture['in_features']} inputs, but rows have {width} columns."
+            )

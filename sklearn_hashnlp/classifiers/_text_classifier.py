@@ -27,7 +27,11 @@ from sklearn_hashnlp._sklearn import (
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, takes_several_labels
-from sklearn_hashnlp.classifiers._make_text_classifier import MODEL_PARAMETERS, Features, build_pipeline
+from sklearn_hashnlp.classifiers._make_text_classifier import (
+    MODEL_PARAMETERS,
+    Features,
+    build_pipeline,
+)
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice, SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._text_scorer import TextScorer
@@ -44,94 +48,110 @@ if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
 
-class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # without types
+# without types
+class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # type: ignore[misc]
     r"""Classify texts: strings in, labels out, with one or multiple labels per text.
 
-    Counts hashed n-grams and classifies them through hash embeddings, without a vocabulary, with good default
-    parameters. It is the pipeline of :func:`make_text_classifier` as one estimator, with parameters that a grid search
-    can set by name.
+    Counts hashed n-grams and classifies them through hash embeddings, without a vocabulary, with
+    good default parameters. It is the pipeline of :func:`make_text_classifier` as one estimator,
+    with parameters that a grid search can set by name.
 
     Parameters
     ----------
     features : {"auto", "words", "words+characters", "characters"}, default="auto"
-        - ``"auto"``: an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, which counts n-grams of words, and of
-          characters too if the training texts are few or many of their words are new; it dampens counts and marks the
-          start and the end of a text, and chooses the weight of characters by cross-validation, without
-          ``sample_weight``. A first ``partial_fit`` counts words only.
-        - ``"words"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and bigrams. Tokens are
-          also punctuation and words of one character (``token_pattern=r"\w+|[^\w\s]"``), important in short texts.
-        - ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``) and of n-grams of 2 to
-          5 characters within words (``"characters"``), with half the weight.
-        - ``"characters"``: only n-grams of 1 to 4 characters within words. They take more time and are more accurate
-          if words are rare, misspelled or inflected, or for language identification.
+        - ``"auto"``: an :class:`~sklearn_hashnlp.text.AutoNgramVectorizer`, which counts n-grams of
+          words, and of characters too if the training texts are few or many of their words are new;
+          it dampens counts and marks the start and the end of a text, and chooses the weight of
+          characters by cross-validation, without ``sample_weight``. A first ``partial_fit`` counts
+          words only.
+        - ``"words"``: a :class:`~sklearn_hashnlp.text.HashingNgramVectorizer` of word unigrams and
+          bigrams. Tokens are also punctuation and words of one character
+          (``token_pattern=r"\w+|[^\w\s]"``), important in short texts.
+        - ``"words+characters"``: a :class:`~sklearn.pipeline.FeatureUnion` of that (``"words"``)
+          and of n-grams of 2 to 5 characters within words (``"characters"``), with half the weight.
+        - ``"characters"``: only n-grams of 1 to 4 characters within words. They take more time and
+          are more accurate if words are rare, misspelled or inflected, or for language
+          identification.
     lowercase : bool, default=True
-        Whether to convert texts to lowercase before counting n-grams. False distinguishes uppercase from lowercase,
-        which helps if names matter.
+        Whether to convert texts to lowercase before counting n-grams. False distinguishes uppercase
+        from lowercase, which helps if names matter.
     ngram_range : (int, int), default=(1, 2)
         Minimal and maximal number of words of an n-gram; ignored with ``features="characters"``.
     pretrained : fitted transformer or None, default=None
         Turns texts into vectors, which become additional columns: a
-        :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts, without labels, or any
-        scikit-learn transformer that returns a dense array. It is not fitted again, and a clone of the classifier keeps
-        it. It helps if labeled texts are few. A change after ``fit`` has no effect before the next ``fit``;
-        ``partial_fit`` and saving refuse it.
+        :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts,
+        without labels, or any scikit-learn transformer that returns a dense array. It is not fitted
+        again, and a clone of the classifier keeps it. It helps if labeled texts are few. A change
+        after ``fit`` has no effect before the next ``fit``; ``partial_fit`` and saving refuse it.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
-        Number of component vectors per n-gram; in a small pool more than one helps with ``solver="sgd"``.
+        Number of component vectors per n-gram; in a small pool more than one helps with
+        ``solver="sgd"``.
     n_embeddings : int, default=2**20
         Number of rows of the importance table.
     embedding_dim : int or "auto", default="auto"
-        Dimension of the embeddings; d in the paper. ``"auto"``: the number of classes but at most 32, from 1,024
-        classes on their square root but at most 128; rounded up to a multiple of 4. With hidden layers 20.
+        Dimension of the embeddings; d in the paper. ``"auto"``: the number of classes but at most
+        32, from 1,024 classes on their square root but at most 128; rounded up to a multiple of 4.
+        With hidden layers 20.
     hidden_layer_sizes : tuple of int, default=()
-        Sizes of the hidden layers between document vector and output, each with batch normalization and ReLU; the
-        reference implementation has (1000, 1000, 1000).
+        Sizes of the hidden layers between document vector and output, each with batch normalization
+        and ReLU; the reference implementation has (1000, 1000, 1000).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid", "soft_softmax"}, default="auto"
-        Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy, also for
-        multi-label classification. ``"hinge"``: one-vs-rest squared hinge loss, as in a linear support vector machine.
-        ``"hsigmoid"``: hierarchical softmax, which is faster with many thousands of classes. ``"auto"``: ``"ova"`` in
-        multi-label classification, else the squared hinge loss with few texts or many labels, else cross-entropy, see
-        :class:`HashEmbeddingClassifier`. ``"soft_softmax"``: cross-entropy with soft labels, of which ``y`` has a
-        probability for each class.
+        Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy,
+        also for multi-label classification. ``"hinge"``: one-vs-rest squared hinge loss, as in a
+        linear support vector machine. ``"hsigmoid"``: hierarchical softmax, which is faster with
+        many thousands of classes. ``"auto"``: ``"ova"`` in multi-label classification, else the
+        squared hinge loss with few texts or many labels, else cross-entropy, see
+        :class:`HashEmbeddingClassifier`. ``"soft_softmax"``: cross-entropy with soft labels, of
+        which ``y`` has a probability for each class.
     solver : {"auto", "dual", "sgd"}, default="auto"
-        How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients. ``"auto"`` is
-        ``"dual"`` for the squared hinge loss if no parameter requires stochastic gradients, see
-        :class:`HashEmbeddingClassifier`; the loss is the same. Here hidden layers, ``early_stopping``,
-        ``device="cuda"``, and a ``learning_rate``, ``max_epochs`` or ``embedding_dim`` (below the number of classes)
-        other than the default select ``"sgd"``; in a search over one of them set ``solver="sgd"`` for all points.
+        How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients.
+        ``"auto"`` is ``"dual"`` for the squared hinge loss if no parameter requires stochastic
+        gradients, see :class:`HashEmbeddingClassifier`; the loss is the same. Here hidden layers,
+        ``early_stopping``, ``device="cuda"``, and a ``learning_rate``, ``max_epochs`` or
+        ``embedding_dim`` (below the number of classes) other than the default select ``"sgd"``; in
+        a search over one of them set ``solver="sgd"`` for all points.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, 1 for labels that are not in the dict; see :class:`HashEmbeddingClassifier`.
+        Weights of the classes, 1 for labels that are not in the dict; see
+        :class:`HashEmbeddingClassifier`.
     learning_rate : float, default=0.2
-        Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden layers. Another
-        value than the default selects ``"sgd"``, see ``solver``.
+        Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden
+        layers. Another value than the default selects ``"sgd"``, see ``solver``.
     max_epochs : int or "auto", default="auto"
-        Number of epochs of ``"sgd"``. ``"auto"``: 1 from 20,000 texts on; with fewer until the training loss no longer
-        falls; see :class:`HashEmbeddingClassifier`.
+        Number of epochs of ``"sgd"``. ``"auto"``: 1 from 20,000 texts on; with fewer until the
+        training loss no longer falls; see :class:`HashEmbeddingClassifier`.
     early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
-        Whether to stop training when accuracy or loss on a validation set, taken from the training texts, no longer
-        improves, and keep the weights of the best epoch; see :class:`HashEmbeddingClassifier`.
+        Whether to stop training when accuracy or loss on a validation set, taken from the training
+        texts, no longer improves, and keep the weights of the best epoch; see
+        :class:`HashEmbeddingClassifier`.
     classifier : HashEmbeddingClassifier or None, default=None
         A classifier of rows with parameters that are not listed here, such as
-        ``make_text_classifier()["classifier"].set_params(variant="paper")``. It is cloned. The parameters ``n_buckets``
-        to ``early_stopping`` must then have their defaults; ``device``, ``random_state`` and ``verbose`` replace those
-        of the classifier that are at their defaults. With its ``warm_start``, ``fit`` continues training.
+        ``make_text_classifier()["classifier"].set_params(variant="paper")``. It is cloned. The
+        parameters ``n_buckets`` to ``early_stopping`` must then have their defaults; ``device``,
+        ``random_state`` and ``verbose`` replace those of the classifier that are at their defaults.
+        With its ``warm_start``, ``fit`` continues training.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its device.
+        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its
+        device.
     n_jobs : int or None, default=-1
-        Number of threads that count n-grams and score texts, also if set after ``fit``; -1 is one per processor.
+        Number of threads that count n-grams and score texts, also if set after ``fit``; -1 is one
+        per processor.
     random_state : int, RandomState instance or None, default=None
-        Seeds the hash functions, the initial weights, the validation set, the order of the rows and dropout. On a CPU
-        the same int gives the same model bit for bit, for any number of threads.
+        Seeds the hash functions, the initial weights, the validation set, the order of the rows and
+        dropout. On a CPU the same int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the settings.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the
+        settings.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels; for an indicator matrix the names of its columns if it is a data frame, else their indices.
+        The labels; for an indicator matrix the names of its columns if it is a data frame, else
+        their indices.
     pipeline_ : sklearn.pipeline.Pipeline
-        The fitted steps: ``"vectorizer"``, and ``"classifier"``, a :class:`HashEmbeddingClassifier`.
+        The fitted steps: ``"vectorizer"``, and ``"classifier"``, a
+        :class:`HashEmbeddingClassifier`.
     history_ : list of dict
         One entry per epoch or call of ``partial_fit``, see :class:`HashEmbeddingClassifier`.
     loss_, solver_ : str
@@ -145,22 +165,25 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
     See Also
     --------
-    make_text_classifier : The same as a ``Pipeline``, with steps to use around a ``ColumnTransformer`` for text and
+    make_text_classifier : The same as a ``Pipeline``, with steps to use around a
+        ``ColumnTransformer`` for text and
         other columns.
     HashEmbeddingClassifier : The classifier of rows inside.
     sklearn_hashnlp.text.distort_texts : Adds typing errors to texts, for data augmentation.
 
     Notes
     -----
-    ``y`` has one label per text; or a list (or tuple, or set) of labels for each text, which may be empty; or it is an
-    indicator matrix, an array, sparse matrix or data frame. ``predict`` returns labels in the same form.
+    ``y`` has one label per text; or a list (or tuple, or set) of labels for each text, which may be
+    empty; or it is an indicator matrix, an array, sparse matrix or data frame. ``predict`` returns
+    labels in the same form.
 
-    In cross-validation with lists of labels pass ``cv=KFold(5)``: stratified splitters refuse lists.
+    In cross-validation with lists of labels pass ``cv=KFold(5)``: stratified splitters refuse
+    lists.
 
     References
     ----------
-    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS,
-           arXiv:1709.03933, sections 2 and 5.
+    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations.
+           NIPS, arXiv:1709.03933, sections 2 and 5.
 
     Examples
     --------
@@ -263,19 +286,21 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             The texts: any iterable, or a column or a one-column frame of pandas, polars or Arrow.
         y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
                 of shape (n_texts, n_classes)
-            Labels: strings, integers or bools, one per text; or, with ``loss="auto"`` or ``"ova"``, a list of labels
-            per text, or an indicator matrix; or, with ``loss="soft_softmax"``, the probability of each class: at least
-            0, with a sum of 1 for each text.
+            Labels: strings, integers or bools, one per text; or, with ``loss="auto"`` or ``"ova"``,
+            a list of labels per text, or an indicator matrix; or, with ``loss="soft_softmax"``, the
+            probability of each class: at least 0, with a sum of 1 for each text.
         sample_weight : array-like of shape (n_texts,), default=None
-            Weights of the texts, at least 0: the loss of each text is multiplied by its weight; None is 1. Texts of
-            weight 0 are ignored. With the dual solver larger weights mean less regularization.
+            Weights of the texts, at least 0: the loss of each text is multiplied by its weight;
+            None is 1. Texts of weight 0 are ignored. With the dual solver larger weights mean less
+            regularization.
         classes : array-like of shape (n_classes,), default=None
-            The labels of the columns of ``y``, with ``loss="soft_softmax"``. None: the column names of a data frame,
-            else 0 to n_classes - 1.
+            The labels of the columns of ``y``, with ``loss="soft_softmax"``. None: the column names
+            of a data frame, else 0 to n_classes - 1.
         validation_data : (X, y), default=None
             Texts and labels that are not trained on, as in :meth:`HashEmbeddingClassifier.fit`.
         callbacks : list of skorch callbacks and functions, or None, default=None
-            As ``callbacks`` of :class:`HashEmbeddingClassifier`, in addition to those of ``classifier``.
+            As ``callbacks`` of :class:`HashEmbeddingClassifier`, in addition to those of
+            ``classifier``.
 
         Returns
         -------
@@ -290,10 +315,19 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         TypeError
             If a text is not a ``str``.
         """
-        resumes = self.classifier is not None and self.classifier.warm_start and hasattr(self, "pipeline_")
+        resumes = (
+            self.classifier is not None
+            and self.classifier.warm_start
+            and hasattr(self, "pipeline_")
+        )
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
-        labels = y if sample_weight is None else None  # the vectorizer would count texts of weight 0
-        rows = self._rows(X, pipeline) if resumes else self._count(partial(pipeline[0].fit_transform, y=labels), X)
+        # the vectorizer would count texts of weight 0
+        labels = y if sample_weight is None else None
+        rows = (
+            self._rows(X, pipeline)
+            if resumes
+            else self._count(partial(pipeline[0].fit_transform, y=labels), X)
+        )
 
         def whole(classifier: HashEmbeddingClassifier) -> TextClassifier:
             model = copy(self)
@@ -307,7 +341,13 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         try:
             with self._named_in_errors():
                 pipeline[-1].set_params(callbacks=[*(own or []), *(callbacks or [])] or None)
-                pipeline[-1].fit(rows, y, sample_weight=sample_weight, classes=classes, validation_data=validation_data)
+                pipeline[-1].fit(
+                    rows,
+                    y,
+                    sample_weight=sample_weight,
+                    classes=classes,
+                    validation_data=validation_data,
+                )
         finally:
             pipeline[-1].set_params(callbacks=own)
             self._keep(pipeline)
@@ -315,12 +355,17 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
-        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Train for one epoch on more texts; continue earlier calls of ``fit`` or ``partial_fit``.
 
-        The learning rate is constant and there is no validation set, see :meth:`HashEmbeddingClassifier.partial_fit`.
-        The first call determines the scale of the vectors of ``pretrained``: it should have hundreds of texts.
+        The learning rate is constant and there is no validation set, see
+        :meth:`HashEmbeddingClassifier.partial_fit`. The first call determines the scale of the
+        vectors of ``pretrained``: it should have hundreds of texts.
 
         Parameters
         ----------
@@ -330,7 +375,8 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
                 of shape (n_texts, n_classes)
             Labels, as in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels that can occur in any call. Required in the first call, unless ``y`` is a matrix.
+            All labels that can occur in any call. Required in the first call, unless ``y`` is a
+            matrix.
         sample_weight : array-like of shape (n_texts,), default=None
             As in ``fit``.
 
@@ -342,7 +388,8 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         Raises
         ------
         ValueError
-            As in ``fit``; or if the first call has no ``classes``, a later one other labels, or weights are "balanced".
+            As in ``fit``; or if the first call has no ``classes``, a later one other labels, or
+            weights are "balanced".
 
         Examples
         --------
@@ -357,7 +404,9 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         resumes = hasattr(self, "pipeline_")
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
         starts_union = not resumes and self.pretrained is not None
-        rows = self._count(pipeline[0]._begin_stream, X) if starts_union else self._rows(X, pipeline)
+        rows = (
+            self._count(pipeline[0]._begin_stream, X) if starts_union else self._rows(X, pipeline)
+        )
         try:
             with self._named_in_errors():
                 pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
@@ -376,13 +425,14 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         Returns
         -------
         ndarray of shape (n_samples,), or of shape (n_samples, n_classes), dtype int64
-            Labels; in multi-label classification an indicator matrix, or an array of lists of labels if ``fit`` was
-            given lists.
+            Labels; in multi-label classification an indicator matrix, or an array of lists of
+            labels if ``fit`` was given lists.
 
         Raises
         ------
         ValueError
-            If ``X`` is not as in ``fit``, or a score is infinite or NaN after a training that diverged.
+            If ``X`` is not as in ``fit``, or a score is infinite or NaN after a training that
+            diverged.
 
         Examples
         --------
@@ -405,7 +455,11 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         return self._score(X, HashEmbeddingClassifier._most_probable, with_scores=False)
 
     def _score(
-        self, X: Any, of_counts: Callable[[HashEmbeddingClassifier, Any], NDArray[Any]], *, with_scores: bool
+        self,
+        X: Any,
+        of_counts: Callable[[HashEmbeddingClassifier, Any], NDArray[Any]],
+        *,
+        with_scores: bool,
     ) -> NDArray[Any]:
         """Score texts or find their labels, in native calls or, where needed, from counts."""
         classifier = self._fitted()
@@ -490,14 +544,19 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         except Exception as error:
             if self.classifier is None:
                 inner, outer = HashEmbeddingClassifier.__name__, type(self).__name__
-                error.args = tuple(arg.replace(inner, outer) if isinstance(arg, str) else arg for arg in error.args)
+                error.args = tuple(
+                    arg.replace(inner, outer) if isinstance(arg, str) else arg for arg in error.args
+                )
             raise
 
     def _check_pretrained(self) -> None:
         vectorizer = self.pipeline_[0]
         fitted = vectorizer.encoder.estimator if isinstance(vectorizer, NgramVectorUnion) else None
         if fitted is not self.pretrained:
-            raise ValueError(f"{type(self).__name__}: pretrained was changed after fit. Set it back, or fit anew.")
+            raise ValueError(
+                f"{type(self).__name__}: pretrained was changed after fit. Set it back, or fit "
+                "anew."
+            )
 
     def _keep(self, pipeline: Pipeline) -> None:
         """Keep the pipeline if it is fitted, also after an interrupt."""
@@ -507,7 +566,11 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
     def _features(self) -> dict[str, Any]:
         """Return the parameters that the features depend on."""
-        return {"features": self.features, "lowercase": self.lowercase, "ngram_range": tuple(self.ngram_range)}
+        return {
+            "features": self.features,
+            "lowercase": self.lowercase,
+            "ngram_range": tuple(self.ngram_range),
+        }
 
     def _fitted(self) -> HashEmbeddingClassifier:
         check_fitted(self, "pipeline_")
@@ -534,15 +597,27 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         pipeline = values["pipeline"]
-        is_pair = isinstance(pipeline, Pipeline) and len(pipeline) == 2 and hasattr(pipeline[0], "transform")
+        is_pair = (
+            isinstance(pipeline, Pipeline)
+            and len(pipeline) == 2
+            and hasattr(pipeline[0], "transform")
+        )
         if not is_pair or not isinstance(pipeline[-1], HashEmbeddingClassifier):
-            raise ValueError("The pipeline of a TextClassifier must be a vectorizer and a HashEmbeddingClassifier.")
+            raise ValueError(
+                "The pipeline of a TextClassifier must be a vectorizer and a "
+                "HashEmbeddingClassifier."
+            )
         if "norm_ratio" in values:
             union = NgramVectorUnion(clone(pipeline[0]), FrozenEstimator(self.pretrained))
-            union._set_model_state({"vectorizer": pipeline[0], "norm_ratio": values["norm_ratio"]}, {})
+            union._set_model_state(
+                {"vectorizer": pipeline[0], "norm_ratio": values["norm_ratio"]}, {}
+            )
             pipeline = Pipeline([("vectorizer", union), pipeline.steps[-1]])
         fitted = dict(values["features"])
-        self.pipeline_, self._fitted_features = pipeline, fitted | {"ngram_range": tuple(fitted["ngram_range"])}
+        self.pipeline_, self._fitted_features = (
+            pipeline,
+            fitted | {"ngram_range": tuple(fitted["ngram_range"])},
+        )
 
     def __sklearn_clone__(self) -> Self:
         without = copy(self)
@@ -565,7 +640,9 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             Parameters by their names.
         """
         parameters = super().get_params(deep=deep)
-        return {name: value for name, value in parameters.items() if not name.startswith("pretrained__")}
+        return {
+            name: value for name, value in parameters.items() if not name.startswith("pretrained__")
+        }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

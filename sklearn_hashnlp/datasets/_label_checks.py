@@ -35,7 +35,9 @@ def _is_list_of_strings(label: str) -> bool:
             warnings.catch_warnings(action="ignore", category=SyntaxWarning),  # of backslashes
         ):
             value = parse(label[:_MAX_LENGTH])
-            return isinstance(value, dict) or any(isinstance(one, str | list | dict) for one in value)
+            return isinstance(value, dict) or any(
+                isinstance(one, str | list | dict) for one in value
+            )
     return False
 
 
@@ -44,17 +46,19 @@ def check_label_texts(labels: Collection[str], source: str) -> None:
     damaged = next((label for label in labels if "\ufffd" in label), None)
     if damaged is not None:
         raise ValueError(
-            f"{source}: the label {damaged[:60]!a} has the replacement character U+FFFD, and labels that differed "
-            "only in such characters would be one label. Pass the encoding of the file, such as encoding='cp1252' "
-            "(--encoding cp1252), or errors='skip' (--errors skip), which skips rows that cannot be decoded. If the "
-            "character is in the file itself, correct its labels."
+            f"{source}: the label {damaged[:60]!a} has the replacement character U+FFFD, and "
+            "labels that differed only in such characters would be one label. Pass the encoding "
+            "of the file, such as encoding='cp1252' (--encoding cp1252), or errors='skip' "
+            "(--errors skip), which skips rows that cannot be decoded. If the character is in the "
+            "file itself, correct its labels."
         )
     label = find_list(labels)
     if label is not None:
         raise ValueError(
-            f"{source}: the label {label[:60]!r} is a list or an object written as text, which would be one label. "
-            "For several labels per text write them with a separator, such as sauce|cheese, and pass "
-            "label_separator='|' (--label-separator '|'), or write JSON lines with a list of strings."
+            f"{source}: the label {label[:60]!r} is a list or an object written as text, which "
+            "would be one label. For several labels per text write them with a separator, such as "
+            "sauce|cheese, and pass label_separator='|' (--label-separator '|'), or write JSON "
+            "lines with a list of strings."
         )
 
 
@@ -65,12 +69,12 @@ def check_repeated(n_different: int, n_labels: int, source: str, guessed: str | 
     found = f"{source}: {n_different:,} of {n_labels:,} labels are different"
     if guessed is not None:
         raise ValueError(
-            f"{found} in the column {guessed!r}, which has no usual name of a label column. Pass the name of the "
-            "column with the labels as label_column (--label-column)."
+            f"{found} in the column {guessed!r}, which has no usual name of a label column. Pass "
+            "the name of the column with the labels as label_column (--label-column)."
         )
     warn_user(
-        f"{found}, and a classifier learns from labels with several texts. Are they labels, and not ids, texts or "
-        "numbers?"
+        f"{found}, and a classifier learns from labels with several texts. Are they labels, and "
+        "not ids, texts or numbers?"
     )
 
 
@@ -80,15 +84,17 @@ def warn_of_twins(labels: Collection[str], source: str) -> None:
         return
     equal: dict[str, list[str]] = defaultdict(list)
     for label in sorted(labels):
-        visible = "".join(character for character in label if unicodedata.category(character) != "Cf")
+        visible = "".join(
+            character for character in label if unicodedata.category(character) != "Cf"
+        )
         equal[" ".join(unicodedata.normalize("NFKC", visible).split())].append(label)
     twins = [" and ".join(map(ascii, group)) for group in equal.values() if len(group) > 1]
     if twins:
         more = f" and {len(twins) - _MAX_NAMED:,} more" if len(twins) > _MAX_NAMED else ""
         warn_user(
-            f"{source}: labels that look the same are different classes: {'; '.join(twins[:_MAX_NAMED])}{more}. If "
-            "they are meant to be equal, remove the invisible characters first, and apply unicodedata.normalize('NFKC',"
-            " label)."
+            f"{source}: labels that look the same are different classes: "
+            f"{'; '.join(twins[:_MAX_NAMED])}{more}. If they are meant to be equal, remove the "
+            "invisible characters first, and apply unicodedata.normalize('NFKC', label)."
         )
 
 

@@ -26,18 +26,19 @@ def stream_paragraphs(
 ) -> Iterator[str]:
     r"""Yield the paragraphs of text files, one at a time.
 
-    Files compressed as ``.gz``, ``.bz2``, ``.xz`` or ``.zip`` are decompressed. Only one paragraph is in memory at a
-    time.
+    Files compressed as ``.gz``, ``.bz2``, ``.xz`` or ``.zip`` are decompressed. Only one paragraph
+    is in memory at a time.
 
     Parameters
     ----------
     paths : str, path-like, or iterable of them
         The files, read in this order.
     paragraph : {"line", "block"}, default="line"
-        ``"line"``: every line that is not blank is a paragraph. ``"block"``: consecutive lines up to a blank line, as
-        in files with one sentence per line.
+        ``"line"``: every line that is not blank is a paragraph. ``"block"``: consecutive lines up
+        to a blank line, as in files with one sentence per line.
     encoding : str, default="utf-8"
-        The encoding of the files, such as ``"cp1252"`` or ``"utf-16"``. A byte order mark is skipped.
+        The encoding of the files, such as ``"cp1252"`` or ``"utf-16"``. A byte order mark is
+        skipped.
     errors : {"strict", "replace"}, default="strict"
         Bytes that are not in the encoding: an error, or the replacement character U+FFFD.
 
@@ -51,8 +52,8 @@ def stream_paragraphs(
     OSError
         If a file cannot be opened, for example ``FileNotFoundError``.
     ValueError
-        If a file is damaged, is in another encoding, or is a dump of Wikipedia; the message contains the file and the
-        line.
+        If a file is damaged, is in another encoding, or is a dump of Wikipedia; the message
+        contains the file and the line.
 
     See Also
     --------
@@ -74,11 +75,15 @@ def stream_paragraphs(
     choices = get_args(Paragraph)
     if paragraph not in choices:
         raise ValueError(
-            f"stream_paragraphs: paragraph must be one of {', '.join(map(repr, choices))}. Got {paragraph!r}."
+            f"stream_paragraphs: paragraph must be one of {', '.join(map(repr, choices))}. Got "
+            f"{paragraph!r}."
         )
     files = [Path(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
     if not files:
-        raise ValueError("stream_paragraphs expected one or more files, got none. Does a file pattern match nothing?")
+        raise ValueError(
+            "stream_paragraphs expected one or more files, got none. Does a file pattern match "
+            "nothing?"
+        )
     for path in files:
         check_is_file(path, "a text file. Pass its files, for example from Path.glob")
     check_errors(errors, ("strict", "replace"))
@@ -101,10 +106,12 @@ def lines_with_text(path: Path, decoding: Decoding = UTF_8) -> Iterator[str]:
 def _stripped_lines(path: Path, decoding: Decoding) -> Iterator[str]:
     for number, line in enumerate(read_lines(path, decoding=decoding), start=1):
         stripped = line.strip()
-        if number <= 2 and stripped.startswith("<mediawiki"):  # after the line <?xml ...?>, if there is one
+        # after the line <?xml ...?>, if there is one
+        if number <= 2 and stripped.startswith("<mediawiki"):
             raise ValueError(
-                f"{path}, line {number}: expected plain text, got a dump of Wikipedia. Read its paragraphs with "
-                "datasets.stream_wikipedia(path); hashnlp sentences train reads dumps named .xml."
+                f"{path}, line {number}: expected plain text, got a dump of Wikipedia. Read its "
+                "paragraphs with datasets.stream_wikipedia(path); hashnlp sentences train reads "
+                "dumps named .xml."
             )
         yield stripped
 

@@ -11,7 +11,18 @@ from itertools import chain
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
-LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent", "sentiment", "tag", "tags", "y")
+LABEL_NAMES = (
+    "label",
+    "labels",
+    "class",
+    "category",
+    "target",
+    "intent",
+    "sentiment",
+    "tag",
+    "tags",
+    "y",
+)
 TEXT_NAMES = (
     "text",
     "texts",
@@ -37,14 +48,20 @@ class Columns(NamedTuple):
 USUAL_COLUMNS: Final = Columns()
 
 
-def find_columns(names: Sequence[str], wanted: Columns, location: str, *, labelled: bool) -> tuple[int, int | None]:
+def find_columns(
+    names: Sequence[str], wanted: Columns, location: str, *, labelled: bool
+) -> tuple[int, int | None]:
     """Return the indices of the text column and, if ``labelled``, the label column."""
     text_index = _find_column(names, wanted.text, TEXT_NAMES, "text", location)
     label_index = _find_column(names, wanted.label, LABEL_NAMES, "label", location)
     if len(names) == 2:  # if one of two is known, so is the other
         if text_index is None and label_index is not None:
             text_index = 1 - label_index
-        elif label_index is None and text_index is not None and folded(names[1 - text_index]) not in _NOT_A_LABEL:
+        elif (
+            label_index is None
+            and text_index is not None
+            and folded(names[1 - text_index]) not in _NOT_A_LABEL
+        ):
             label_index = 1 - text_index
     if len(names) == 1 and (labelled or text_index is None):
         wanted_columns = "a text and a label column" if labelled else "a text column"
@@ -55,15 +72,17 @@ def find_columns(names: Sequence[str], wanted: Columns, location: str, *, labell
     for kind, index in (("text", text_index), ("label", label_index)):
         if index is None and (labelled or kind == "text"):
             raise ValueError(
-                f"{location}: no column has a usual name of a {kind} column; the columns are {list(names)}. "
-                f"Name it with {kind}_column (--{kind}-column). "
-                "(The first line of a CSV or TSV file is its header: if it has none, put one in front.)"
+                f"{location}: no column has a usual name of a {kind} column; the columns are "
+                f"{list(names)}. Name it with {kind}_column (--{kind}-column). (The first line of "
+                "a CSV or TSV file is its header: if it has none, put one in front.)"
             )
     assert text_index is not None  # the loop above has raised otherwise
     if not labelled:
         return text_index, None
     if text_index == label_index:
-        raise ValueError(f"{location}: the text and the label are the same column, {names[text_index]!r}.")
+        raise ValueError(
+            f"{location}: the text and the label are the same column, {names[text_index]!r}."
+        )
     return text_index, label_index
 
 
@@ -74,14 +93,17 @@ def _find_column(
     if wanted is not None:
         indices = [index for index, name in enumerate(names) if name == wanted]
         if not indices:
-            raise ValueError(f"{location}: no column {wanted!r} for the {kind}; the columns are {list(names)}.")
+            raise ValueError(
+                f"{location}: no column {wanted!r} for the {kind}; the columns are {list(names)}."
+            )
     else:
         known = [folded(name) for name in names]
         best = next((name for name in usual if name in known), None)
         indices = [index for index, name in enumerate(known) if name == best]
     if len(indices) > 1:
         raise ValueError(
-            f"{location}: {len(indices)} columns are named {names[indices[0]]!r}; the {kind} column must be unique."
+            f"{location}: {len(indices)} columns are named {names[indices[0]]!r}; the {kind} "
+            "column must be unique."
         )
     return indices[0] if indices else None
 
@@ -119,15 +141,19 @@ FASTTEXT_PREFIX = "__label__"
 _MAX_LABEL_LENGTH = 1000
 _MAX_FIELD_SIZE = 2**31 - 1  # the limit of a C long on every platform
 
-# fastText splits at ASCII whitespace, not Unicode's, and at NUL, which here is a character of a text.
+# fastText splits at ASCII whitespace, not Unicode's, and at NUL, which here is a character of a
+# text.
 _FASTTEXT_SPACES = " \t\n\v\f\r"
 _FASTTEXT_SEPARATOR = re.compile(f"[{_FASTTEXT_SPACES}]+")
 
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)  # of Excel, before the header
 _LONE_RETURN = re.compile(r"\r(?!\n?\Z)")
-_RETURN = "\ud80d"  # in place of a carriage return, which ends a row of the csv module; not in any decoded text
-_NOT_A_LABEL = ("", "id", "idx", "index", "unnamed: 0")  # columns that are not labels although they are the only other
-_ANSWERS_NO = ("reject", "ignore")  # of an annotator to the label of a row, in the JSON lines of Prodigy
+# in place of a carriage return, which ends a row of the csv module; not in any decoded text
+_RETURN = "\ud80d"
+# columns that are not labels although they are the only other
+_NOT_A_LABEL = ("", "id", "idx", "index", "unnamed: 0")
+# of an annotator to the label of a row, in the JSON lines of Prodigy
+_ANSWERS_NO = ("reject", "ignore")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HALF_DECODED = re.compile("[\udc80-\udcff]")  # bytes decoded by the error handler surrogateescape
@@ -144,7 +170,8 @@ class Row(NamedTuple):
     line: int
     text: str
     labels: tuple[str, ...]
-    record: Any = None  # if only texts are read: all fields of CSV and TSV as a list, or the JSON object
+    # if only texts are read: all fields of CSV and TSV as a list, or the JSON object
+    record: Any = None
 
 
 @dataclass(frozen=True)
@@ -155,31 +182,52 @@ class RowFormat:
     columns: Columns = USUAL_COLUMNS
     delimiter: str | None = None  # for CSV and TSV; None is the format's default
     quoted: bool = True
-    escapechar: str | None = None  # before a quote, a delimiter or a line break that is a character of CSV and TSV
+    # before a quote, a delimiter or a line break that is a character of CSV and TSV
+    escapechar: str | None = None
     label_prefix: str = FASTTEXT_PREFIX
     label_separator: str | None = None  # separator of multiple labels in a field; None is one label
 
     def __post_init__(self) -> None:
         if self.name not in FORMATS:
-            raise ValueError(f"file_format must be one of {', '.join(FORMATS)}. Got {self.name!r} instead.")
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
-            raise ValueError(f"delimiter must be one character, no quote and no line break. Got {self.delimiter!r}.")
-        if self.delimiter is not None and self.name not in ("csv", "tsv"):
-            raise ValueError(f"delimiter is for CSV and TSV, not for {self.name}. Got {self.delimiter!r}.")
-        if self.escapechar is not None and (len(self.escapechar) != 1 or self.escapechar in f'"\r\n {self.separator}'):
             raise ValueError(
-                f"escapechar must be one character, no quote, space, delimiter or line break. Got {self.escapechar!r}."
+                f"file_format must be one of {', '.join(FORMATS)}. Got {self.name!r} instead."
+            )
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise ValueError(
+                "delimiter must be one character, no quote and no line break. Got "
+                f"{self.delimiter!r}."
+            )
+        if self.delimiter is not None and self.name not in ("csv", "tsv"):
+            raise ValueError(
+                f"delimiter is for CSV and TSV, not for {self.name}. Got {self.delimiter!r}."
+            )
+        if self.escapechar is not None and (
+            len(self.escapechar) != 1 or self.escapechar in f'"\r\n {self.separator}'
+        ):
+            raise ValueError(
+                "escapechar must be one character, no quote, space, delimiter or line break. Got "
+                f"{self.escapechar!r}."
             )
         if self.escapechar is not None and self.name not in ("csv", "tsv"):
-            raise ValueError(f"escapechar is for CSV and TSV, not for {self.name}. Got {self.escapechar!r}.")
+            raise ValueError(
+                f"escapechar is for CSV and TSV, not for {self.name}. Got {self.escapechar!r}."
+            )
         if self.name == "fasttext" and self.label_separator is not None:
-            raise ValueError("label_separator is for CSV, TSV and JSON lines, not for fasttext. Set it to None.")
+            raise ValueError(
+                "label_separator is for CSV, TSV and JSON lines, not for fasttext. Set it to None."
+            )
         if self.name != "fasttext" and self.label_prefix != FASTTEXT_PREFIX:
-            raise ValueError(f"label_prefix is for fasttext, not for {self.name}. Got {self.label_prefix!r}.")
+            raise ValueError(
+                f"label_prefix is for fasttext, not for {self.name}. Got {self.label_prefix!r}."
+            )
         if not self.label_prefix or _FASTTEXT_SEPARATOR.search(self.label_prefix):
-            raise ValueError(f"label_prefix must be characters without spaces. Got {self.label_prefix!r}.")
+            raise ValueError(
+                f"label_prefix must be characters without spaces. Got {self.label_prefix!r}."
+            )
         if self.label_separator == "":
-            raise ValueError("label_separator must be None or at least one character. Got an empty string.")
+            raise ValueError(
+                "label_separator must be None or at least one character. Got an empty string."
+            )
 
     @property
     def separator(self) -> str:
@@ -200,14 +248,16 @@ class RowReader:
         multilabel: bool | None = None,
         on_error: Callable[[ValueError], None] | None = None,
     ) -> None:
-        self.row_format = row_format  # with the delimiter of a first line such as sep=;, once it is read
+        # with the delimiter of a first line such as sep=;, once it is read
+        self.row_format = row_format
         self.columns = USUAL_COLUMNS  # set by the first row
         self.header: list[str] = []  # only for CSV and TSV with column names
         self.n_rejected = 0  # rows of JSON lines that an annotator has rejected
         self._lines = lines
         self._source = source
         self._labelled = labelled  # False: read only texts
-        self._multilabel = multilabel  # False: one label per row, True: any number, None: one or more
+        # False: one label per row, True: any number, None: one or more
+        self._multilabel = multilabel
         self._on_error = on_error  # called with the error of a skipped row; None raises it
 
     def __iter__(self) -> Iterator[Row]:
@@ -216,7 +266,8 @@ class RowReader:
         if self.row_format.name == "fasttext":
             if self.row_format.columns != USUAL_COLUMNS:
                 raise ValueError(
-                    f"{self._source}: a fastText file has no columns; text_column and label_column must be None."
+                    f"{self._source}: a fastText file has no columns; text_column and label_column "
+                    "must be None."
                 )
             return self._fasttext_rows()
         return self._delimited_rows()
@@ -225,7 +276,11 @@ class RowReader:
     def guessed_column(self) -> str | None:
         """The label column if chosen as the only other one; None if named or with a usual name."""
         name = self.columns.label
-        return None if name is None or self.row_format.columns.label or folded(name) in LABEL_NAMES else name
+        return (
+            None
+            if name is None or self.row_format.columns.label or folded(name) in LABEL_NAMES
+            else name
+        )
 
     def _delimited_rows(self) -> Iterator[Row]:
         """Read CSV or TSV with a header, or with class numbers in the first column."""
@@ -243,13 +298,17 @@ class RowReader:
         for start, fields in records:
             if not names:
                 if any("\0" in name for name in fields):
-                    raise self._error(start, "NUL bytes in the first line. Is the file UTF-16, or binary?")
+                    raise self._error(
+                        start, "NUL bytes in the first line. Is the file UTF-16, or binary?"
+                    )
                 self._check_decoded(fields, start)
                 if self._is_first_row(fields):
                     names, label_index = ["class number", *["text"] * (len(fields) - 1)], 0
                 else:
                     names = self.header = fields
-                    text_index, label_index = self._find_columns(fields, f"{self._source}, line {start}")
+                    text_index, label_index = self._find_columns(
+                        fields, f"{self._source}, line {start}"
+                    )
                     text_columns = slice(text_index, text_index + 1)
                     continue
             try:
@@ -257,22 +316,32 @@ class RowReader:
                 if len(fields) != len(names):
                     if row_format.escapechar:
                         hint = (
-                            f" The escapechar {row_format.escapechar!r} at the end of an unquoted field may have "
-                            "joined two rows: write it twice there, or leave escapechar (--escapechar) out if nothing "
-                            "is escaped in this file."
+                            f" The escapechar {row_format.escapechar!r} at the end of an unquoted "
+                            "field may have joined two rows: write it twice there, or leave "
+                            "escapechar (--escapechar) out if nothing is escaped in this file."
                         ) * any("\n" in field for field in fields)
                     else:
                         hint = _escape_hint(any(field.endswith("\\") for field in [last, *fields]))
                     expected = f"{len(names)} fields ({', '.join(names)})"
                     raise self._error(start, f"expected {expected}, got {len(fields)}.{hint}")
                 if not self.header and not is_class_number(fields[0]):
-                    raise self._error(start, f"expected a class number, as in the first row, got {fields[0][:40]!r}.")
-                labels = () if label_index is None else self._split_labels(fields[label_index], start)
+                    raise self._error(
+                        start,
+                        f"expected a class number, as in the first row, got {fields[0][:40]!r}.",
+                    )
+                labels = (
+                    () if label_index is None else self._split_labels(fields[label_index], start)
+                )
             except ValueError as error:
                 self._skip(error)
             else:
                 last = fields[-1]
-                yield Row(start, " ".join(fields[text_columns]), labels, None if self._labelled else fields)
+                yield Row(
+                    start,
+                    " ".join(fields[text_columns]),
+                    labels,
+                    None if self._labelled else fields,
+                )
 
     def _json_rows(self) -> Iterator[Row]:
         """Read JSON lines: objects with a text, and a label (string, number, boolean) or a list."""
@@ -302,28 +371,45 @@ class RowReader:
                 yield row
 
     def _json_row(
-        self, record: dict[str, Any], names: tuple[str, str | None], number: int, *, check_surrogates: bool
+        self,
+        record: dict[str, Any],
+        names: tuple[str, str | None],
+        number: int,
+        *,
+        check_surrogates: bool,
     ) -> Row:
         for name in names:
             if name is not None and name not in record:
                 raise self._error(number, f"expected the key {name!r}, got {list(record)}.")
         text, label = record[names[0]], [] if names[1] is None else record[names[1]]
         if not isinstance(text, str):
-            raise self._error(number, f"expected a string under {names[0]!r}, got {_json_type(text)}.")
+            raise self._error(
+                number, f"expected a string under {names[0]!r}, got {_json_type(text)}."
+            )
         values = label if isinstance(label, list) else [label]
         for value in values:
             if not isinstance(value, str | int | float):
-                one = "strings or numbers in the list" if isinstance(label, list) else "a label or a list of labels"
-                raise self._error(number, f"expected {one} under {names[1]!r}, got {_json_type(value)}.")
+                one = (
+                    "strings or numbers in the list"
+                    if isinstance(label, list)
+                    else "a label or a list of labels"
+                )
+                raise self._error(
+                    number, f"expected {one} under {names[1]!r}, got {_json_type(value)}."
+                )
         if check_surrogates:
             for kind, part in (("text", text), *(("label", str(value)) for value in values)):
                 if surrogate := _SURROGATE.search(part):
                     found = f"character {surrogate.start() + 1} of the {kind} is \\u{ord(surrogate[0]):04x}"
                     raise self._error(number, f"{found}, half of a surrogate pair.")
         if isinstance(label, list):
-            labels = tuple(dict.fromkeys(self._check_label(_json_label(value), number) for value in label))
+            labels = tuple(
+                dict.fromkeys(self._check_label(_json_label(value), number) for value in label)
+            )
             if self._labelled and self._multilabel is False and len(labels) != 1:
-                raise self._error(number, f"expected one label under {names[1]!r}, got a list of {len(labels)}.")
+                raise self._error(
+                    number, f"expected one label under {names[1]!r}, got a list of {len(labels)}."
+                )
         else:
             labels = self._split_labels(_json_label(label), number)
         return Row(number, text, labels, None if self._labelled else record)
@@ -340,7 +426,9 @@ class RowReader:
                 self._check_decoded([line], number)
                 if self._labelled:
                     self._check_fasttext_labels(labels, text, number)
-                checked = tuple(self._check_label(label.removeprefix(prefix), number) for label in labels)
+                checked = tuple(
+                    self._check_label(label.removeprefix(prefix), number) for label in labels
+                )
             except ValueError as error:
                 self._skip(error)
             else:
@@ -352,24 +440,35 @@ class RowReader:
         prefix = self.row_format.label_prefix
         if not labels:
             message = f"expected {prefix}LABEL, got {text[:40]!r} without a label."
-            raise self._error(number, f"{message} Labels with another prefix: label_prefix (--label-prefix).")
+            raise self._error(
+                number, f"{message} Labels with another prefix: label_prefix (--label-prefix)."
+            )
         raise self._error(
             number,
-            f"expected one label, got {labels[0][:40]!r} and {labels[1][:40]!r}. If the second is a word "
-            f"of the text, write it without {prefix}, or use another format; for several labels per text pass "
-            "multilabel=True.",
+            f"expected one label, got {labels[0][:40]!r} and {labels[1][:40]!r}. If the second is "
+            f"a word of the text, write it without {prefix}, or use another format; for several "
+            "labels per text pass multilabel=True.",
         )
 
     def _is_first_row(self, fields: list[str]) -> bool:
         """Return whether the first line is not a header: a class number and text."""
         is_number = list(map(is_class_number, fields))
-        if not self._labelled or self.row_format.columns != USUAL_COLUMNS or not is_number[0] or all(is_number):
+        if (
+            not self._labelled
+            or self.row_format.columns != USUAL_COLUMNS
+            or not is_number[0]
+            or all(is_number)
+        ):
             return False
         return not {*map(folded, fields)} & {*LABEL_NAMES, *TEXT_NAMES}
 
     def _find_columns(self, names: list[str], location: str) -> tuple[int, int | None]:
-        text_index, label_index = find_columns(names, self.row_format.columns, location, labelled=self._labelled)
-        self.columns = Columns(names[text_index], None if label_index is None else names[label_index])
+        text_index, label_index = find_columns(
+            names, self.row_format.columns, location, labelled=self._labelled
+        )
+        self.columns = Columns(
+            names[text_index], None if label_index is None else names[label_index]
+        )
         return text_index, label_index
 
     def _split_labels(self, field: str, line: int) -> tuple[str, ...]:
@@ -377,7 +476,9 @@ class RowReader:
         separator = self.row_format.label_separator
         if separator is None:
             return (self._check_label(field, line),)
-        names = (self._check_label(label, line) for label in field.split(separator) if label.strip())
+        names = (
+            self._check_label(label, line) for label in field.split(separator) if label.strip()
+        )
         labels = tuple(dict.fromkeys(names))
         if self._multilabel is False and len(labels) != 1:
             raise self._error(line, f"expected one label, got {len(labels)} in {field[:40]!r}.")
@@ -391,7 +492,9 @@ class RowReader:
             begin = f"expected a label, got {len(label)} characters that begin with {label[:40]!r}."
             raise self._error(line, f"{begin} Are text_column and label_column swapped?")
         if "\0" in label:  # numpy strips trailing NULs: "a" and "a\0" would become one label
-            raise self._error(line, f"expected a label, got {label[:40]!r}, which has a NUL character.")
+            raise self._error(
+                line, f"expected a label, got {label[:40]!r}, which has a NUL character."
+            )
         return label
 
     def _check_decoded(self, fields: list[str], line: int) -> None:
@@ -410,8 +513,11 @@ class RowReader:
 
 def fasttext_splitter(prefix: str) -> Callable[[str], tuple[list[str], str]]:
     """Return a function that splits a fastText line into its labels, with prefix, and its text."""
-    # Labels at the start are split off one by one; later ones are removed with the space before them.
-    later_label = re.compile(rf"[{_FASTTEXT_SPACES}\0]({re.escape(prefix)}[^{_FASTTEXT_SPACES}\0]*)")
+    # Labels at the start are split off one by one; later ones are removed with the space before
+    # them.
+    later_label = re.compile(
+        rf"[{_FASTTEXT_SPACES}\0]({re.escape(prefix)}[^{_FASTTEXT_SPACES}\0]*)"
+    )
 
     def split(line: str) -> tuple[list[str], str]:
         labels, text = [], line.lstrip(_FASTTEXT_SPACES)
@@ -434,8 +540,8 @@ def delimited_records(
     on_error: Callable[[ValueError], None] | None = None,
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the nonblank rows of CSV or TSV, each with the number of its first line."""
-    # Texts may have any length. The limit is global to the process and stays raised: restoring it at the end of a file
-    # would break reading another file at the same time.
+    # Texts may have any length. The limit is global to the process and stays raised: restoring it
+    # at the end of a file would break reading another file at the same time.
     if csv.field_size_limit() < _MAX_FIELD_SIZE:
         csv.field_size_limit(_MAX_FIELD_SIZE)
     # Strict: otherwise an unclosed quote would silently include the rest of the file.
@@ -461,14 +567,18 @@ def delimited_records(
             on_error(ValueError(message))
         else:
             if fields:
-                yield start, [field.replace(_RETURN, "\r") for field in fields] if marks.returns else fields
+                yield (
+                    start,
+                    [field.replace(_RETURN, "\r") for field in fields] if marks.returns else fields,
+                )
 
 
 @dataclass
 class _Marks:
     """Marks of lines that were read."""
 
-    escapes: bool = False  # whether a quote of the lines since the start of the row has a backslash before it
+    # whether a quote of the lines since the start of the row has a backslash before it
+    escapes: bool = False
     returns: bool = False  # whether any line had a carriage return that does not end it
 
 
@@ -491,7 +601,8 @@ def is_class_number(field: str) -> bool:
 def _json_object(line: str, location: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except (ValueError, RecursionError) as error:  # ValueError also for numbers with thousands of digits
+    # ValueError also for numbers with thousands of digits
+    except (ValueError, RecursionError) as error:
         raise _not_json_lines(line, location, f"invalid JSON ({error})") from error
     if not isinstance(record, dict):
         raise _not_json_lines(line, location, _json_type(record))
@@ -502,7 +613,8 @@ def _not_json_lines(line: str, location: str, found: str) -> ValueError:
     message = f"{location}: expected one JSON object on each line, got {found}."
     if line.lstrip().startswith("["):
         message += (
-            " Is the file a JSON array? Convert it to JSON lines; pandas writes them with df.to_json(path, "
+            " Is the file a JSON array? Convert it to JSON lines; pandas writes them with "
+            "df.to_json(path, "
             'orient="records", lines=True).'
         )
     return ValueError(message)
@@ -529,5 +641,11 @@ def _describe_csv_error(error: csv.Error, *, escapes: bool) -> str:
 
 
 def _json_type(value: object) -> str:
-    types = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    types = {
+        dict: "an object",
+        list: "a list",
+        str: "a string",
+        bool: "a boolean",
+        type(None): "null",
+    }
     return types.get(type(value), "a number")

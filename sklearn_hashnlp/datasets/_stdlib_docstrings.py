@@ -18,9 +18,11 @@ from sklearn.utils import Bunch
 
 N_LABELS = 20
 
-# Test packages have few docstrings and may not be installed; the others are programs or tables rather than libraries,
-# or were removed in later versions of Python.
-_EXCLUDED = frozenset({"test", "tests", "idle_test", "idlelib", "lib2to3", "turtledemo", "encodings", "ensurepip"})
+# Test packages have few docstrings and may not be installed; the others are programs or tables
+# rather than libraries, or were removed in later versions of Python.
+_EXCLUDED = frozenset(
+    {"test", "tests", "idle_test", "idlelib", "lib2to3", "turtledemo", "encodings", "ensurepip"}
+)
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -41,13 +43,15 @@ The texts belong to Python and are under its license, the PSF License Agreement.
 def load_stdlib_docstrings(*, return_X_y: Literal[False] = False) -> Bunch: ...
 @overload
 def load_stdlib_docstrings(*, return_X_y: Literal[True]) -> tuple[list[str], NDArray[np.str_]]: ...
-def load_stdlib_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[list[str], NDArray[np.str_]]:
+def load_stdlib_docstrings(
+    *, return_X_y: bool = False
+) -> Bunch | tuple[list[str], NDArray[np.str_]]:
     """Load thousands of real, labeled texts without a download.
 
-    The texts are the docstrings of modules, classes, functions and methods of the running Python's standard library
-    and the labels are its top-level modules: 20 classes of technical English. The texts depend on the version of
-    Python, so scores are only comparable within one version. The source files are parsed, not imported, and installed
-    packages are not read.
+    The texts are the docstrings of modules, classes, functions and methods of the running Python's
+    standard library and the labels are its top-level modules: 20 classes of technical English. The
+    texts depend on the version of Python, so scores are only comparable within one version. The
+    source files are parsed, not imported, and installed packages are not read.
 
     Parameters
     ----------
@@ -91,7 +95,9 @@ def load_stdlib_docstrings(*, return_X_y: bool = False) -> Bunch | tuple[list[st
     labels = np.array([label for _, label in rows if label in classes])
     if return_X_y:
         return texts, labels
-    description = _DESCRIPTION.format(n_labels=len(classes), n_texts=len(texts), version=sysconfig.get_python_version())
+    description = _DESCRIPTION.format(
+        n_labels=len(classes), n_texts=len(texts), version=sysconfig.get_python_version()
+    )
     return Bunch(data=texts, target=labels, target_names=sorted(classes), DESCR=description)
 
 
@@ -105,9 +111,10 @@ def _read_docstrings(library: Path) -> tuple[tuple[str, str], ...]:
             label_by_text.setdefault(docstring, label)
     if not label_by_text:
         raise FileNotFoundError(
-            f"Expected the source files of Python's standard library in {str(library)!r}, but there is no docstring: "
-            "this Python was installed without them (as a zip file or as compiled files only). Install Python with its "
-            "source files, or load a file of your own with sklearn_hashnlp.datasets.load_labelled(path)."
+            f"Expected the source files of Python's standard library in {str(library)!r}, but "
+            "there is no docstring: this Python was installed without them (as a zip file or as "
+            "compiled files only). Install Python with its source files, or load a file of your "
+            "own with sklearn_hashnlp.datasets.load_labelled(path)."
         )
     return tuple(label_by_text.items())
 
@@ -117,12 +124,18 @@ def _source_files(library: Path) -> Iterator[Path]:
     for folder, subfolders, files in os.walk(library):
         # Public packages only: "site-packages" and "config-3.12-..." are not identifiers.
         subfolders[:] = sorted(
-            name for name in subfolders if _is_public(name) and (Path(folder) / name / "__init__.py").exists()
+            name
+            for name in subfolders
+            if _is_public(name) and (Path(folder) / name / "__init__.py").exists()
         )
         for name in sorted(files):
             stem, dot, extension = name.rpartition(".")
             inside_package = Path(folder) != library
-            if dot and extension == "py" and (_is_public(stem) or (stem == "__init__" and inside_package)):
+            if (
+                dot
+                and extension == "py"
+                and (_is_public(stem) or (stem == "__init__" and inside_package))
+            ):
                 yield Path(folder) / name
 
 

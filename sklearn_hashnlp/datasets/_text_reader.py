@@ -11,7 +11,14 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Literal, TypeAlias, get_args
 
-from sklearn_hashnlp._text_files import Decoding, check_errors, check_is_file, name_inside, read_lines, suffix_of
+from sklearn_hashnlp._text_files import (
+    Decoding,
+    check_errors,
+    check_is_file,
+    name_inside,
+    read_lines,
+    suffix_of,
+)
 from sklearn_hashnlp.datasets._label_checks import warn_user
 from sklearn_hashnlp.datasets._row_formats import (
     FASTTEXT_PREFIX,
@@ -35,27 +42,32 @@ _NAME = re.compile(r"[\w.-]+")
 class TextReader:
     r"""Read texts without labels, each with the row of the file that it is in.
 
-    Iterate over the reader once for the texts as named tuples with ``line``, the number of the first line, ``text``,
-    and ``record``: a list of the fields of CSV and TSV, the object of JSON lines, or None for a line. Only the rows in
-    use are in memory. Of a stream, such as a pipe, a text is yielded as soon as its line has arrived.
+    Iterate over the reader once for the texts as named tuples with ``line``, the number of the
+    first line, ``text``, and ``record``: a list of the fields of CSV and TSV, the object of JSON
+    lines, or None for a line. Only the rows in use are in memory. Of a stream, such as a pipe, a
+    text is yielded as soon as its line has arrived.
 
     Parameters
     ----------
     file : str, path-like or binary file
-        The file, which may be compressed as ``.gz``, ``.bz2``, ``.xz`` or ``.zip``; or a stream of bytes that is open
-        for reading, such as ``sys.stdin.buffer``.
+        The file, which may be compressed as ``.gz``, ``.bz2``, ``.xz`` or ``.zip``; or a stream of
+        bytes that is open for reading, such as ``sys.stdin.buffer``.
     file_format : {"lines", "csv", "tsv", "jsonl", "fasttext"}, default=None
-        The format. ``"lines"``: each line is a text, also an empty one. ``"fasttext"``: the same, without the words
-        that are labels. The others as in :func:`load_labelled`. By default inferred from the file extension, of
-        which ``.txt`` and all unknown ones have lines, as a stream has.
+        The format. ``"lines"``: each line is a text, also an empty one. ``"fasttext"``: the same,
+        without the words that are labels. The others as in :func:`load_labelled`. By default
+        inferred from the file extension, of which ``.txt`` and all unknown ones have lines, as a
+        stream has.
     text_column : str, default=None
-        The column (key of JSON lines) with the texts, by default the first one with a common name, such as ``text``.
+        The column (key of JSON lines) with the texts, by default the first one with a common name,
+        such as ``text``.
     quoted, delimiter, escapechar, label_prefix, encoding
         As in :func:`load_labelled`.
     errors : {"strict", "replace", "skip"}, default="strict"
-        As in :func:`load_labelled`; ``"skip"`` only for tables, since a line without a text would shift all others.
+        As in :func:`load_labelled`; ``"skip"`` only for tables, since a line without a text would
+        shift all others.
     progress : callable, default=None
-        Called every 1000 lines with the number of bytes read and the file size; not for a stream or a pipe.
+        Called every 1000 lines with the number of bytes read and the file size; not for a stream or
+        a pipe.
 
     Attributes
     ----------
@@ -66,15 +78,16 @@ class TextReader:
     text_column : str or None
         The column of the texts, from the first text on; None for lines.
     delimiter : str or None
-        The delimiter of the parameter or of a first line such as ``sep=;``; None is that of the format.
+        The delimiter of the parameter or of a first line such as ``sep=;``; None is that of the
+        format.
 
     Raises
     ------
     OSError
         If the file cannot be opened.
     ValueError
-        If the file cannot be read as expected; the message contains the file and the line. Also if the first line of a
-        file with an unknown extension looks like JSON or the header of a table.
+        If the file cannot be read as expected; the message contains the file and the line. Also if
+        the first line of a file with an unknown extension looks like JSON or the header of a table.
 
     Warns
     -----
@@ -127,19 +140,27 @@ class TextReader:
             self._lines = _StreamLines(file, self._source, decoding)
         self.file_format = file_format or named or "lines"
         if self.file_format not in get_args(TextFormat):
-            raise ValueError(f"file_format must be one of {', '.join(get_args(TextFormat))}. Got {file_format!r}.")
+            raise ValueError(
+                f"file_format must be one of {', '.join(get_args(TextFormat))}. Got "
+                f"{file_format!r}."
+            )
         self._checks_first, self._label_prefix = file_format is None, label_prefix
         self._n_skipped, self._first_error = 0, ""
         self._rows: RowReader | None = None
         if self.file_format in _TABLES:
-            row_format = RowFormat(self.file_format, Columns(text_column), delimiter, quoted, escapechar)
+            row_format = RowFormat(
+                self.file_format, Columns(text_column), delimiter, quoted, escapechar
+            )
             on_error = self._skip if errors == "skip" else None
-            self._rows = RowReader(self._lines, self._source, row_format, labelled=False, on_error=on_error)
+            self._rows = RowReader(
+                self._lines, self._source, row_format, labelled=False, on_error=on_error
+            )
         elif errors == "skip" or not quoted or not text_column is delimiter is escapechar is None:
             raise ValueError(
-                "text_column, delimiter, escapechar, quoted=False (--no-quotes) and errors='skip' (--errors skip) are "
-                f"for tables, and {self._source} is read as {self.file_format}. For a table pass file_format 'csv', "
-                "'tsv' or 'jsonl' (--format csv)."
+                "text_column, delimiter, escapechar, quoted=False (--no-quotes) and errors='skip' "
+                f"(--errors skip) are for tables, and {self._source} is read as "
+                f"{self.file_format}. For a table pass file_format 'csv', 'tsv' or 'jsonl' "
+                "(--format csv)."
             )
 
     @property
@@ -209,7 +230,9 @@ class TextReader:
         split = fasttext_splitter(self._label_prefix)
         for number, line in enumerate(lines, start=1):
             text = line.removesuffix("\n").removesuffix("\r")
-            yield Row(number, split(text)[1] if has_labels and self._label_prefix in text else text, ())
+            yield Row(
+                number, split(text)[1] if has_labels and self._label_prefix in text else text, ()
+            )
 
     def _check_first(self, line: str) -> bool:
         """Refuse a first line that is JSON or a header, and return whether it has labels."""
@@ -217,11 +240,15 @@ class TextReader:
         name = line.strip().strip('"')
         if name.casefold() in TEXT_NAMES and len(name) > 1:
             warn_user(
-                f"The first line, {name!r}, is read as a text; --format csv reads it as a header (file_format='csv')."
+                f"The first line, {name!r}, is read as a text; --format csv reads it as a header "
+                "(file_format='csv')."
             )
         has_labels = line.startswith(self._label_prefix)
         if has_labels:
-            warn_user(f"{self._source} has labels ({self._label_prefix}...), which are removed from the texts.")
+            warn_user(
+                f"{self._source} has labels ({self._label_prefix}...), which are removed from the "
+                "texts."
+            )
         return has_labels
 
     def _skip(self, error: ValueError) -> None:
@@ -249,9 +276,9 @@ def _refuse_table(first_line: str, source: str) -> None:
                 more = " and delimiter=';' (--delimiter ';')" if delimiter == ";" else ""
     if kind:
         raise ValueError(
-            f"{source}, line 1: {first_line.strip()[:60]!r} looks like {kind}, not like a text. Pass "
-            f"file_format='{file_format}' (--format {file_format}){more}, or 'lines' (--format lines) to read each "
-            "line as a text."
+            f"{source}, line 1: {first_line.strip()[:60]!r} looks like {kind}, not like a text. "
+            f"Pass file_format='{file_format}' (--format {file_format}){more}, or 'lines' "
+            "(--format lines) to read each line as a text."
         )
 
 
@@ -267,7 +294,9 @@ class _StreamLines:
     def __iter__(self) -> Iterator[str]:
         rest: list[bytes] = []  # chunks of an unfinished line, joined once
         number = 0
-        read = self._stream.read1 if isinstance(self._stream, io.BufferedReader) else self._stream.read
+        read = (
+            self._stream.read1 if isinstance(self._stream, io.BufferedReader) else self._stream.read
+        )
         while chunk := read(_CHUNK_BYTES):
             # Search only the new chunk: a huge line of many chunks is searched once.
             end = chunk.rfind(b"\n") + 1
@@ -287,7 +316,7 @@ class _StreamLines:
     def _decode(self, line: bytes, number: int) -> str:
         if number == 1 and suffix_of(line) is not None:
             raise ValueError(
-                f"{self._source} is compressed. Decompress it first, for example with zcat, or pass the name of the "
-                "file."
+                f"{self._source} is compressed. Decompress it first, for example with zcat, or "
+                "pass the name of the file."
             )
         return self._decoding.line(line, self._source, number)

@@ -52,7 +52,9 @@ _LIST_MARKERS, _NUL = frozenset("*#:;"), "\0"
 _TABLE_FRAGMENTS = ("|", "!", "{|", "{{", "}}")
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?|simple")
-_MEDIA_FILE = re.compile(r"\.(?:jpe?g|png|gif|svg|tiff?|webp|og[gav]|webm|mp3|wav|pdf|djvu)$", re.IGNORECASE)
+_MEDIA_FILE = re.compile(
+    r"\.(?:jpe?g|png|gif|svg|tiff?|webp|og[gav]|webm|mp3|wav|pdf|djvu)$", re.IGNORECASE
+)
 
 _BOLD_OR_ITALIC = re.compile("''+")
 # Markup that the parser leaves as text: unclosed tags and magic words of MediaWiki.
@@ -116,7 +118,11 @@ def _link_text(link: Any, hidden: Set[str]) -> str:
     namespace, colon, page = (part.strip() for part in str(link.title).partition(":"))
     if namespace and colon:
         is_language_link = link.text is None and _LANGUAGE.fullmatch(namespace)
-        if namespace.replace("_", " ").lower() in hidden or _MEDIA_FILE.search(page) or is_language_link:
+        if (
+            namespace.replace("_", " ").lower() in hidden
+            or _MEDIA_FILE.search(page)
+            or is_language_link
+        ):
             return ""
     text = "".join(_visible(link.title if link.text is None else link.text, hidden))
     return text.lstrip(":") if link.text is None else text

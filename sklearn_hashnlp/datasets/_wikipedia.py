@@ -14,22 +14,24 @@ from typing import IO
 
 from sklearn_hashnlp._text_files import DECOMPRESSION_ERRORS, check_is_file, decompress
 
-# Links to pages in these namespaces have no text. A dump has localized names, but the numbers are the same in every
-# language.
+# Links to pages in these namespaces have no text. A dump has localized names, but the numbers are
+# the same in every language.
 _HIDDEN_NAMESPACES = frozenset({"file", "image", "category"})
 _HIDDEN_NAMESPACE_NUMBERS = frozenset({"6", "14"})
 
-# Old dumps have no <redirect> element; their redirects start with #REDIRECT [[Cat]] in any language.
+# Old dumps have no <redirect> element; their redirects start with #REDIRECT [[Cat]] in any
+# language.
 _REDIRECT = re.compile(r"\s*#\w+\s*:?\s*\[\[")
 
 
 def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
     """Yield the paragraphs of the articles in a Wikipedia dump, without markup.
 
-    Read the ``pages-articles`` dumps of Wikipedia in any language, and of other MediaWiki sites. The running text is
-    kept, including the text of links and in bold. Redirects and pages that are not articles are skipped, and in
-    articles templates, tables, lists, headings, references, formulas, images with their captions, categories, comments,
-    bare URLs, all tags, and brackets that become empty. Only one page is in memory at a time.
+    Read the ``pages-articles`` dumps of Wikipedia in any language, and of other MediaWiki sites.
+    The running text is kept, including the text of links and in bold. Redirects and pages that are
+    not articles are skipped, and in articles templates, tables, lists, headings, references,
+    formulas, images with their captions, categories, comments, bare URLs, all tags, and brackets
+    that become empty. Only one page is in memory at a time.
 
     Needs mwparserfromhell: ``pip install mwparserfromhell``.
 
@@ -41,7 +43,8 @@ def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
     Yields
     ------
     str
-        The next paragraph, in the order of the dump: one line, words separated by single spaces, never empty.
+        The next paragraph, in the order of the dump: one line, words separated by single spaces,
+        never empty.
 
     Warns
     -----
@@ -79,20 +82,25 @@ def stream_wikipedia(dump: str | os.PathLike[str]) -> Iterator[str]:
     >>> folder.cleanup()
     """
     if find_spec("mwparserfromhell") is None:
-        raise ImportError("stream_wikipedia needs mwparserfromhell. Install it with: pip install mwparserfromhell")
+        raise ImportError(
+            "stream_wikipedia needs mwparserfromhell. Install it with: pip install mwparserfromhell"
+        )
     path = Path(dump)
     check_is_file(path, "a dump, such as enwiki-latest-pages-articles.xml.bz2")
     return _paragraphs(path)
 
 
 def _paragraphs(path: Path) -> Iterator[str]:
-    from sklearn_hashnlp.datasets._wiki_markup import plain_paragraphs  # mwparserfromhell may be missing
+    # mwparserfromhell may be missing
+    from sklearn_hashnlp.datasets._wiki_markup import plain_paragraphs
 
     for title, wikitext, hidden in _articles(path):
         try:
             paragraphs = plain_paragraphs(wikitext, hidden)
         except ValueError as error:
-            warnings.warn(f"{path}: the article {title!r} is skipped: {error}.", UserWarning, stacklevel=2)
+            warnings.warn(
+                f"{path}: the article {title!r} is skipped: {error}.", UserWarning, stacklevel=2
+            )
         else:
             yield from paragraphs
 
@@ -109,7 +117,10 @@ def _articles(path: Path) -> Iterator[tuple[str, str, frozenset[str]]]:
             if root is None:
                 root = element
                 if name != "mediawiki":
-                    raise ValueError(f"{path}: expected a MediaWiki dump, which begins with <mediawiki>, got <{name}>.")
+                    raise ValueError(
+                        f"{path}: expected a MediaWiki dump, which begins with <mediawiki>, got "
+                        f"<{name}>."
+                    )
             elif (
                 event == "end"
                 and name == "namespace"
@@ -134,7 +145,8 @@ def _events(stream: IO[bytes], path: Path) -> Iterator[tuple[str, ET.Element]]:
         yield from ET.iterparse(stream, events=("start", "end"))
     except ET.ParseError as error:
         raise ValueError(
-            f"{path}: expected the XML of a MediaWiki dump; the file is not XML, or truncated ({error})."
+            f"{path}: expected the XML of a MediaWiki dump; the file is not XML, or truncated "
+            f"({error})."
         ) from error
     except DECOMPRESSION_ERRORS as error:
         raise ValueError(f"{path}: the file is damaged or truncated ({error}).") from error

@@ -16,14 +16,18 @@ Units: TypeAlias = list[tuple[str, Span | None]]
 """Words or characters in order, with their spans."""
 
 _RUNS_OF_SPACES = re.compile(r"\s\s+")
-_ACCENTS: dict[str, Callable[[str], str]] = {"unicode": strip_accents_unicode, "ascii": strip_accents_ascii}
+_ACCENTS: dict[str, Callable[[str], str]] = {
+    "unicode": strip_accents_unicode,
+    "ascii": strip_accents_ascii,
+}
 
 
 class AlignedText(NamedTuple):
     """A preprocessed text, aligned with the original by characters."""
 
     text: str
-    spans: Sequence[Span] | None  # span of each character in the original text; None if they are unknown
+    # span of each character in the original text; None if they are unknown
+    spans: Sequence[Span] | None
 
     @classmethod
     def of(cls, text: str) -> AlignedText:
@@ -52,7 +56,9 @@ class AlignedText(NamedTuple):
         lengths = [len(function(character)) for character in self.text]
         if sum(lengths) != len(text):
             return self.replaced(text)
-        spans = [span for span, length in zip(self.spans, lengths, strict=True) for _ in range(length)]
+        spans = [
+            span for span, length in zip(self.spans, lengths, strict=True) for _ in range(length)
+        ]
         return AlignedText(text, spans)
 
     def with_single_spaces(self) -> AlignedText:
@@ -91,7 +97,9 @@ def preprocessed(text: str, vectorizer: Any) -> AlignedText:
         aligned = aligned.lowered()
     if callable(vectorizer.strip_accents):
         return aligned.replaced(vectorizer.strip_accents(aligned.text))
-    return aligned._mapped(_ACCENTS[vectorizer.strip_accents]) if vectorizer.strip_accents else aligned
+    return (
+        aligned._mapped(_ACCENTS[vectorizer.strip_accents]) if vectorizer.strip_accents else aligned
+    )
 
 
 def joined(words: Units) -> tuple[str, Span | None]:

@@ -29,11 +29,17 @@ def contributions(classifier: Any, row: csr_matrix, outputs: NDArray[np.int64]) 
 
 
 def _with_prior(
-    classifier: HashEmbeddingClassifier, row: csr_matrix, outputs: NDArray[np.int64], parts: Contributions
+    classifier: HashEmbeddingClassifier,
+    row: csr_matrix,
+    outputs: NDArray[np.int64],
+    parts: Contributions,
 ) -> Contributions:
     """Move the scores of a row towards those of the class shares, by its length."""
     loss, calibration = classifier._loss, classifier._calibration
-    prior, lengths = loss.prior_scores(calibration.class_counts), classifier._model.lengths(classifier._rows(row))
+    prior, lengths = (
+        loss.prior_scores(calibration.class_counts),
+        classifier._model.lengths(classifier._rows(row)),
+    )
     if prior is None:
         return parts
     share = float(calibration.shares_of_scores(lengths)[0])
@@ -55,13 +61,14 @@ def check_explainable(classifier: Any) -> None:
     name = type(classifier).__name__
     if name in ("SGNNClassifier", "QuantizedSGNNClassifier"):
         raise TypeError(
-            f"explain has no contributions of n-grams for a {name}: its inputs are signs of sums over all n-grams "
-            "of a text, so a bit has no share due to one n-gram, and no gradient. Compare the scores of the text "
-            "with and without a word instead, or train a TextClassifier(features='characters')."
+            f"explain has no contributions of n-grams for a {name}: its inputs are signs of sums "
+            "over all n-grams of a text, so a bit has no share due to one n-gram, and no "
+            "gradient. Compare the scores of the text with and without a word instead, or train a "
+            "TextClassifier(features='characters')."
         )
     raise TypeError(
-        "explain needs a TextClassifier, or a HashEmbeddingClassifier at the end of a pipeline of texts; got a "
-        f"{name}. For estimators of scikit-learn use a tool such as eli5 or shap."
+        "explain needs a TextClassifier, or a HashEmbeddingClassifier at the end of a pipeline of "
+        f"texts; got a {name}. For estimators of scikit-learn use a tool such as eli5 or shap."
     )
 
 
@@ -75,7 +82,9 @@ def _of_hash_embedding(
     if layer is None or (is_binary and loss.link != "identity"):
         from sklearn_hashnlp.inspection._path_gradients import gradients_of_net
 
-        gradients, bias = gradients_of_net(classifier.net_, loss, vectors.sum(axis=0), outputs, is_binary=is_binary)
+        gradients, bias = gradients_of_net(
+            classifier.net_, loss, vectors.sum(axis=0), outputs, is_binary=is_binary
+        )
         return Contributions(vectors @ gradients.T, bias, "integrated gradients")
     weights, bias = layer
     if is_binary:
@@ -83,14 +92,18 @@ def _of_hash_embedding(
     return Contributions(vectors @ weights[outputs].T, bias[outputs], "linear")
 
 
-def _layer(classifier: HashEmbeddingClassifier) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def _layer(
+    classifier: HashEmbeddingClassifier,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return the weights and the bias of a classifier without hidden layers."""
     model = classifier._model
     weight, bias = (part.astype(np.float64) for part in model.last_layer)
     return (weight, bias) if model.has_linear_head else None
 
 
-def column_weights(classifier: HashEmbeddingClassifier, columns: NDArray[np.int64], label: Any) -> NDArray[np.float64]:
+def column_weights(
+    classifier: HashEmbeddingClassifier, columns: NDArray[np.int64], label: Any
+) -> NDArray[np.float64]:
     """Return the change of a label's score by a value of 1 per column, without normalization."""
     classes = classifier.classes_.tolist()
     if label not in classes:
@@ -100,12 +113,14 @@ def column_weights(classifier: HashEmbeddingClassifier, columns: NDArray[np.int6
     is_binary = len(classes) == 2 and not loss.multilabel
     if layer is None or (is_binary and loss.link != "identity"):
         raise TypeError(
-            "The n-grams of a model with hidden layers, a hierarchical softmax or two classes with loss='ova' have "
-            "no fixed weights."
+            "The n-grams of a model with hidden layers, a hierarchical softmax or two classes "
+            "with loss='ova' have no fixed weights."
         )
     vectors, _ = column_vectors(classifier, columns, np.ones(len(columns), dtype=np.float32))
     own = layer[0][output]
-    return np.asarray(vectors @ (loss.inverse_temperature * (own - layer[0][1 - output]) if is_binary else own))
+    return np.asarray(
+        vectors @ (loss.inverse_temperature * (own - layer[0][1 - output]) if is_binary else own)
+    )
 
 
 def column_vectors(
@@ -120,12 +135,16 @@ def column_vectors(
     return column_vectors_of_net(classifier.net_, columns, values)
 
 
-def _vectors(model: LinearModel, columns: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
+def _vectors(
+    model: LinearModel, columns: NDArray[Any], values: NDArray[Any]
+) -> tuple[NDArray[np.float64], float]:
     ids, layout = columns.astype(np.int64), model.spec.layout
     located = locate_ids(ids, model.constants, len(model.known), len(model.pool), layout.variant)
 
     def bags(ends: NDArray[np.int64], norm: int) -> Bags:
-        return embed_bags(*located, ends, values.astype(np.float32), *tables, layout._replace(norm=norm))
+        return embed_bags(
+            *located, ends, values.astype(np.float32), *tables, layout._replace(norm=norm)
+        )
 
     tables = model.pool, model.importance
     vectors = bags(np.arange(len(ids) + 1), NO_BAG_NORM).documents

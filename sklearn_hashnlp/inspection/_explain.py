@@ -13,20 +13,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import check_fitted
 from sklearn_hashnlp.classifiers import TextClassifier
-from sklearn_hashnlp.inspection._contributions import Contributions, check_explainable, contributions
+from sklearn_hashnlp.inspection._contributions import (
+    Contributions,
+    check_explainable,
+    contributions,
+)
 from sklearn_hashnlp.inspection._explanation import MAX_SHOWN_LABELS, Explanation, shortened
 from sklearn_hashnlp.inspection._text_columns import Feature, text_features
 from sklearn_hashnlp.text._specs_of import refuse_columns
 
-_MAX_DIFFERENCE = 1e-4  # between a score and the sum of its contributions, relative to scores above 1
+# between a score and the sum of its contributions, relative to scores above 1
+_MAX_DIFFERENCE = 1e-4
 
 
 def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Explanation:
     r"""Explain the prediction for a text by each n-gram's contribution to each label's score.
 
-    The contributions of all n-grams and the bias sum to ``model.decision_function([text])``. They are exact
-    for models without hidden layers. With hidden layers or a hierarchical softmax they are integrated
-    gradients [1]_ from the empty text.
+    The contributions of all n-grams and the bias sum to ``model.decision_function([text])``. They
+    are exact for models without hidden layers. With hidden layers or a hierarchical softmax they
+    are integrated gradients [1]_ from the empty text.
 
     In a notebook the result is displayed as the text with colors; ``print`` shows a table.
 
@@ -41,8 +46,8 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     text : str
         The text to explain, of any length.
     labels : iterable of labels, default=None
-        Labels to explain; None is all. Fewer labels save time with hidden layers or thousands of labels. With two
-        classes there is one score, and ``labels`` must be None.
+        Labels to explain; None is all. Fewer labels save time with hidden layers or thousands of
+        labels. With two classes there is one score, and ``labels`` must be None.
 
     Returns
     -------
@@ -52,8 +57,8 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     Raises
     ------
     TypeError
-        If the model is not supported, such as :class:`~sklearn_hashnlp.classifiers.SGNNClassifier`: its inputs are
-        signs of sums over all n-grams, which cannot be attributed to single n-grams.
+        If the model is not supported, such as :class:`~sklearn_hashnlp.classifiers.SGNNClassifier`:
+        its inputs are signs of sums over all n-grams, which cannot be attributed to single n-grams.
 
     See Also
     --------
@@ -61,13 +66,14 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
 
     Notes
     -----
-    If several n-grams of the text share a column, because their hashes are equal, its value is divided among them by
-    their counts; ``Explanation.shared_with`` lists the others. In a model that normalizes rows, all n-grams change the
-    norm, which is treated as a constant.
+    If several n-grams of the text share a column, because their hashes are equal, its value is
+    divided among them by their counts; ``Explanation.shared_with`` lists the others. In a model
+    that normalizes rows, all n-grams change the norm, which is treated as a constant.
 
     References
     ----------
-    .. [1] Sundararajan, Taly & Yan (2017). Axiomatic attribution for deep networks. ICML, arXiv:1703.01365.
+    .. [1] Sundararajan, Taly & Yan (2017). Axiomatic attribution for deep networks. ICML,
+           arXiv:1703.01365.
 
     Examples
     --------
@@ -91,8 +97,8 @@ def explain(model: Any, text: str, *, labels: Iterable[Any] | None = None) -> Ex
     steps, classifier = text_pipeline(model)
     if not isinstance(text, str):
         raise TypeError(
-            f"explain takes one text, a str; got a {type(text).__name__}. For several: [explain(model, text) for text "
-            "in texts]."
+            f"explain takes one text, a str; got a {type(text).__name__}. For several: "
+            "[explain(model, text) for text in texts]."
         )
     return explain_by_steps(model, steps, classifier, text, labels=labels)
 
@@ -113,7 +119,11 @@ def explain_by_steps(
     predicted = _predicted(model, classes, text)
     if only_shown and labels is None:
         best = np.argsort(-scores, kind="stable")[:MAX_SHOWN_LABELS]
-        outputs = best if len(scores) == 1 else np.union1d(best, np.flatnonzero(np.isin(classes, predicted)))
+        outputs = (
+            best
+            if len(scores) == 1
+            else np.union1d(best, np.flatnonzero(np.isin(classes, predicted)))
+        )
     else:
         outputs = _outputs(labels, classes, len(scores))
     parts = contributions(classifier, row, outputs)
@@ -137,10 +147,11 @@ def text_pipeline(model: Any) -> tuple[Pipeline, Any]:
     model = _unwrapped(model)
     if not isinstance(model, Pipeline) or len(model.steps) < 2:
         raise TypeError(
-            "explain needs a fitted classifier of strings, a TextClassifier or a Pipeline of a vectorizer and a "
-            f"HashEmbeddingClassifier; got a {type(model).__name__}. Of a search explain the best_estimator_, of "
-            "a classifier of rows a pipeline with its vectorizer, Pipeline([('vectorizer', vectorizer), "
-            "('classifier', classifier)]). For estimators of scikit-learn use a tool such as eli5 or shap."
+            "explain needs a fitted classifier of strings, a TextClassifier or a Pipeline of a "
+            f"vectorizer and a HashEmbeddingClassifier; got a {type(model).__name__}. Of a search "
+            "explain the best_estimator_, of a classifier of rows a pipeline with its vectorizer, "
+            "Pipeline([('vectorizer', vectorizer), ('classifier', classifier)]). For estimators "
+            "of scikit-learn use a tool such as eli5 or shap."
         )
     steps, classifier = model.steps[:-1], model.steps[-1][1]
     for _, step in steps:
@@ -158,21 +169,29 @@ def _unwrapped(model: Any) -> Any:
     return model
 
 
-def _outputs(labels: Iterable[Any] | None, classes: NDArray[Any], n_scores: int) -> NDArray[np.int64]:
+def _outputs(
+    labels: Iterable[Any] | None, classes: NDArray[Any], n_scores: int
+) -> NDArray[np.int64]:
     """Return the indices of the scores to explain."""
     if labels is None:
         return np.arange(n_scores)
     one_score = n_scores < len(classes)
     if isinstance(labels, str) or not isinstance(labels, Iterable) or one_score:
-        advice = "with two classes there is one score" if one_score else f"pass a list, [{labels!r}]"
+        advice = (
+            "with two classes there is one score" if one_score else f"pass a list, [{labels!r}]"
+        )
         raise ValueError(f"explain cannot choose labels={labels!r}: {advice}.")
     known, chosen = classes.tolist(), list(labels)
     if not chosen or any(label not in known for label in chosen):
-        raise ValueError(f"explain needs labels of the model, out of {shortened(known)}; got {chosen!r}.")
+        raise ValueError(
+            f"explain needs labels of the model, out of {shortened(known)}; got {chosen!r}."
+        )
     return np.array([known.index(label) for label in chosen], dtype=np.int64)
 
 
-def _of_features(features: list[Feature], row: csr_matrix, parts: Contributions, vectors: range) -> NDArray[np.float64]:
+def _of_features(
+    features: list[Feature], row: csr_matrix, parts: Contributions, vectors: range
+) -> NDArray[np.float64]:
     """Divide the contributions of columns among their features."""
     of_column = dict(zip(row.indices.tolist(), parts.of_columns, strict=True))
     result = np.zeros((len(features), len(parts.bias)))
@@ -180,7 +199,9 @@ def _of_features(features: list[Feature], row: csr_matrix, parts: Contributions,
         if feature.column >= 0:
             result[index] = feature.share * of_column[feature.column]
         else:
-            result[index] = sum((of_column[column] for column in vectors if column in of_column), result[index])
+            result[index] = sum(
+                (of_column[column] for column in vectors if column in of_column), result[index]
+            )
     return result
 
 
@@ -189,8 +210,9 @@ def _check_sum(parts: Contributions, scores: NDArray[np.float64]) -> None:
     differences = np.abs(parts.of_columns.sum(axis=0) + parts.bias - scores)
     if (differences > _MAX_DIFFERENCE * np.maximum(1.0, np.abs(scores))).any():
         raise ValueError(
-            f"explain found contributions that differ from the scores of the model, by up to {differences.max():.3g}: "
-            "its decision_function is not the sum of weights times columns."
+            "explain found contributions that differ from the scores of the model, by up to "
+            f"{differences.max():.3g}: its decision_function is not the sum of weights times "
+            "columns."
         )
 
 
@@ -202,9 +224,13 @@ def _predicted(model: Any, classes: NDArray[Any], text: str) -> Any:
     return predicted.tolist() if hasattr(predicted, "tolist") else predicted
 
 
-def _probabilities(model: Any, text: str, outputs: NDArray[np.int64], n_scores: int) -> NDArray[np.float64] | None:
+def _probabilities(
+    model: Any, text: str, outputs: NDArray[np.int64], n_scores: int
+) -> NDArray[np.float64] | None:
     try:
-        probabilities: NDArray[np.float64] = np.asarray(model.predict_proba([text]), dtype=np.float64)[0]
+        probabilities: NDArray[np.float64] = np.asarray(
+            model.predict_proba([text]), dtype=np.float64
+        )[0]
     except AttributeError:  # with loss="hinge"
         return None
     return probabilities[-1:] if n_scores == 1 else probabilities[outputs]

@@ -31,8 +31,8 @@ _TOP = 10
 class Explanation:
     """The prediction for a text as a sum of contributions of its n-grams.
 
-    The result of :func:`explain`. In a notebook it is displayed as the text with colors and a table. ``print`` and
-    ``rich.print`` show it on a terminal.
+    The result of :func:`explain`. In a notebook it is displayed as the text with colors and a
+    table. ``print`` and ``rich.print`` show it on a terminal.
 
     Attributes
     ----------
@@ -41,8 +41,8 @@ class Explanation:
     classes : ndarray of shape (n_classes,)
         All labels of the model.
     labels : ndarray of shape (n_labels,)
-        The explained labels: the columns of ``contributions``. With two classes there is one score, which is positive
-        for the second class and negative for the first.
+        The explained labels: the columns of ``contributions``. With two classes there is one score,
+        which is positive for the second class and negative for the first.
     predicted : label or list of labels
         The predicted label, or for multilabel models all predicted labels.
     scores : ndarray of shape (n_labels,)
@@ -54,15 +54,18 @@ class Explanation:
     contributions : ndarray of shape (n_ngrams, n_labels)
         The contribution of each n-gram to the scores, summed over its occurrences.
     ngrams : list of str of length n_ngrams
-        The n-grams as the vectorizer counts them. ``<s>`` and ``</s>`` are the start and the end of the text. A column
-        with unknown n-grams is called ``column`` and its index; the columns of a pretrained model are one entry.
+        The n-grams as the vectorizer counts them. ``<s>`` and ``</s>`` are the start and the end of
+        the text. A column with unknown n-grams is called ``column`` and its index; the columns of a
+        pretrained model are one entry.
     kinds : list of str of length n_ngrams
-        The part of a union that counts the n-gram, such as ``"words"`` and ``"characters"``; otherwise ``""``.
+        The part of a union that counts the n-gram, such as ``"words"`` and ``"characters"``;
+        otherwise ``""``.
     columns : ndarray of shape (n_ngrams,), dtype int64
         The column of each n-gram; -1 for the columns of a pretrained model.
     spans : list of list of (int, int) of length n_ngrams
-        The positions of each n-gram in the text: ``text[begin:end]`` for each occurrence, without the spaces around
-        words. Occurrences with unknown positions, such as from a custom analyzer, are excluded.
+        The positions of each n-gram in the text: ``text[begin:end]`` for each occurrence, without
+        the spaces around words. Occurrences with unknown positions, such as from a custom analyzer,
+        are excluded.
     counts : ndarray of shape (n_ngrams,), dtype int64
         The number of occurrences of each n-gram.
     shared_with : list of tuple of str of length n_ngrams
@@ -101,7 +104,9 @@ class Explanation:
         self.ngrams = [feature.ngram for feature in features]
         self.kinds = [feature.kind for feature in features]
         self.columns = np.array([feature.column for feature in features], dtype=np.int64)
-        self.spans: list[list[Span]] = [[span for span in feature.spans if span is not None] for feature in features]
+        self.spans: list[list[Span]] = [
+            [span for span in feature.spans if span is not None] for feature in features
+        ]
         self.counts = np.array([len(feature.spans) for feature in features], dtype=np.int64)
         self.shared_with = _shared_with(features)
 
@@ -113,7 +118,8 @@ class Explanation:
         n : int, default=10
             Maximum number of n-grams.
         label : label, default=None
-            The label; None is the predicted one or, if it is not explained, the label with the highest score.
+            The label; None is the predicted one or, if it is not explained, the label with the
+            highest score.
 
         Returns
         -------
@@ -127,7 +133,8 @@ class Explanation:
     def contributions_to(self, label: Any = None) -> NDArray[np.float64]:
         """Return contributions (n_ngrams,) to the score of a label, by default the predicted one.
 
-        With two classes the contributions to the first class are those to the second with the opposite sign.
+        With two classes the contributions to the first class are those to the second with the
+        opposite sign.
         """
         index, sign = self._output(label)
         return sign * self.contributions[:, index]
@@ -135,11 +142,13 @@ class Explanation:
     def character_weights(self, label: Any = None) -> NDArray[np.float64]:
         """Return each character's contribution to a label's score, by default the predicted one's.
 
-        The contribution of an n-gram is divided equally among its occurrences, and then among its characters.
-        Contributions without a position in the text, such as the bias, are excluded.
+        The contribution of an n-gram is divided equally among its occurrences, and then among its
+        characters. Contributions without a position in the text, such as the bias, are excluded.
         """
         steps = np.zeros(len(self.text) + 1)
-        for spans, count, value in zip(self.spans, self.counts, self.contributions_to(label), strict=True):
+        for spans, count, value in zip(
+            self.spans, self.counts, self.contributions_to(label), strict=True
+        ):
             for begin, end in spans:
                 share = value / count / (end - begin)
                 steps[begin] += share
@@ -159,14 +168,16 @@ class Explanation:
         Returns
         -------
         dict
-            ``"text"``, ``"predicted"``, ``"method"``, and in ``"labels"`` for each label its ``"score"``,
-            ``"probability"``, ``"bias"`` and ``"ngrams"``, by descending magnitude.
+            ``"text"``, ``"predicted"``, ``"method"``, and in ``"labels"`` for each label its
+            ``"score"``, ``"probability"``, ``"bias"`` and ``"ngrams"``, by descending magnitude.
         """
         return {
             "text": self.text,
             "predicted": self.predicted,
             "method": self.method,
-            "labels": [self._label_to_dict(label, n) for label in _several(labels, self.labels.tolist())],
+            "labels": [
+                self._label_to_dict(label, n) for label in _several(labels, self.labels.tolist())
+            ],
         }
 
     def _label_to_dict(self, label: Any, n: int | None) -> dict[str, Any]:
@@ -234,7 +245,9 @@ class Explanation:
 
     @property
     def _is_binary(self) -> bool:
-        return len(self.classes) == 2 and len(self.bias) == 1 and not isinstance(self.predicted, list)
+        return (
+            len(self.classes) == 2 and len(self.bias) == 1 and not isinstance(self.predicted, list)
+        )
 
     def _output(self, label: Any) -> tuple[int, float]:
         """Return the column of a label, and the sign of its contributions."""
@@ -245,7 +258,9 @@ class Explanation:
         labels = self.labels.tolist()
         if label not in labels:
             known = self.classes.tolist() if self._is_binary else labels
-            raise ValueError(f"This explanation is of the labels {shortened(known)}; got {label!r}.")
+            raise ValueError(
+                f"This explanation is of the labels {shortened(known)}; got {label!r}."
+            )
         return labels.index(label), 1.0
 
     def to_html(self, labels: Iterable[Any] | None = None, n: int = _TOP) -> str:
@@ -256,7 +271,8 @@ class Explanation:
         Parameters
         ----------
         labels : iterable of labels, default=None
-            The labels to show; None is at most three: the predicted ones, and the labels with the highest scores.
+            The labels to show; None is at most three: the predicted ones, and the labels with the
+            highest scores.
         n : int, default=10
             Maximum number of n-grams in a table.
         """
@@ -272,7 +288,9 @@ class Explanation:
 
         ``labels`` are by default the predicted one.
         """
-        return explanation_table([self._view(label, n) for label in _several(labels, self.shown_labels()[:1])])
+        return explanation_table(
+            [self._view(label, n) for label in _several(labels, self.shown_labels()[:1])]
+        )
 
     def __rich__(self) -> RenderableType:
         return self.to_rich()
@@ -285,9 +303,12 @@ class Explanation:
         label = self.shown_labels()[0]
         view = self._view(label, _TOP)
         lines = [
-            f"{row.value:+z10.4f}  {visible_ngram(row.ngram)}{row.kind and f'  ({row.kind})'}" for row in view.rows
+            f"{row.value:+z10.4f}  {visible_ngram(row.ngram)}{row.kind and f'  ({row.kind})'}"
+            for row in view.rows
         ]
-        lines += [f"{view.value_of_more:+z10.4f}  {view.n_more} more n-grams"] if view.n_more else []
+        lines += (
+            [f"{view.value_of_more:+z10.4f}  {view.n_more} more n-grams"] if view.n_more else []
+        )
         lines += [f"{view.bias:+z10.4f}  bias", f"{view.score:+z10.4f}  score of {label!r}"]
         return "\n".join(lines)
 
@@ -297,7 +318,9 @@ def _several(labels: Iterable[Any] | None, default: list[Any]) -> list[Any]:
     if labels is None:
         return default
     if isinstance(labels, str) or not isinstance(labels, Iterable):
-        raise TypeError(f"labels must be several labels or None, got {labels!r}. For one: labels=[{labels!r}].")
+        raise TypeError(
+            f"labels must be several labels or None, got {labels!r}. For one: labels=[{labels!r}]."
+        )
     return list(labels)
 
 
@@ -315,4 +338,8 @@ def _shared_with(features: Sequence[Feature]) -> list[tuple[str, ...]]:
 def shortened(labels: Iterable[Any]) -> str:
     """Format labels for a message."""
     shown = [repr(label) for label in labels]
-    return ", ".join(shown) if len(shown) <= 10 else f"{', '.join(shown[:10])} and {len(shown) - 10} more"
+    return (
+        ", ".join(shown)
+        if len(shown) <= 10
+        else f"{', '.join(shown[:10])} and {len(shown) - 10} more"
+    )

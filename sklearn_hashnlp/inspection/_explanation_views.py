@@ -73,7 +73,9 @@ def explanation_table(views: Sequence[LabelView]) -> RenderableType:
     """Return views of labels, one below the other."""
     parts: list[RenderableType] = []
     for view in views:
-        title = Text(visible(view.name), style="bold").append(f"  score {view.score:+z.3f}", style="not bold")
+        title = Text(visible(view.name), style="bold").append(
+            f"  score {view.score:+z.3f}", style="not bold"
+        )
         if view.probability is not None:
             title.append(f"  probability {view.probability:.3f}", style="not bold")
         parts += [title, _colored_text(view), _ngram_table(view)]
@@ -83,7 +85,9 @@ def explanation_table(views: Sequence[LabelView]) -> RenderableType:
 def _colored_text(view: LabelView) -> Text:
     colored = Text()
     for character, share in zip(view.text, view.shares.tolist(), strict=True):
-        colored.append(character if character in "\n\t" else visible(character), style=_style(share))
+        colored.append(
+            character if character in "\n\t" else visible(character), style=_style(share)
+        )
     return colored
 
 
@@ -104,10 +108,14 @@ def _ngram_table(view: LabelView) -> Table:
         name = Text(visible_ngram(row.ngram))
         for note in row.notes():
             name.append(f"  {note}", style="dim")
-        bar = Text("█" * round(_BAR * view.length(row)), style="blue" if row.value > 0 else "yellow")
+        bar = Text(
+            "█" * round(_BAR * view.length(row)), style="blue" if row.value > 0 else "yellow"
+        )
         table.add_row(f"{row.value:+z.3f}", bar, name)
     if view.n_more:
-        table.add_row(f"{view.value_of_more:+z.3f}", "", Text(f"{view.n_more:,} more n-grams", style="dim"))
+        table.add_row(
+            f"{view.value_of_more:+z.3f}", "", Text(f"{view.n_more:,} more n-grams", style="dim")
+        )
     table.add_row(f"{view.bias:+z.3f}", "", Text("bias", style="dim"))
     return table
 
@@ -149,7 +157,8 @@ def explanation_html(predicted: str, note: str, views: Sequence[LabelView]) -> s
 def _label_html(view: LabelView, *, is_open: bool) -> str:
     probability = "" if view.probability is None else f", probability {view.probability:.3f}"
     return (
-        f"<details{' open' if is_open else ''}><summary><b>{_escaped(view.name)}</b>: score {view.score:+z.3f}"
+        f"<details{' open' if is_open else ''}><summary><b>{_escaped(view.name)}</b>: score "
+        f"{view.score:+z.3f}"
         f'{probability}</summary><div class="text" dir="auto">{_colored_html(view)}</div>{_table_html(view)}</details>'
     )
 
@@ -161,7 +170,9 @@ def _colored_html(view: LabelView) -> str:
     for level, run in groupby(range(len(view.text)), key=levels.__getitem__):
         indices = list(run)
         characters = view.text[indices[0] : indices[-1] + 1]
-        part = "".join(character if character in "\n\t" else _escaped(character) for character in characters)
+        part = "".join(
+            character if character in "\n\t" else _escaped(character) for character in characters
+        )
         if level:
             color = _BLUE if level > 0 else _ORANGE
             opacity = _MAX_OPACITY * abs(level) / _N_LEVELS

@@ -21,17 +21,20 @@ _MIN_NGRAMS = 100
 class NgramInverter:
     r"""Record the n-grams in each column, so that hashed features have names.
 
-    A hashing vectorizer stores no n-grams. The inverter reads texts again and stores their most frequent n-grams in
-    bounded memory. Then columns have names, and the most important n-grams of a label are known.
+    A hashing vectorizer stores no n-grams. The inverter reads texts again and stores their most
+    frequent n-grams in bounded memory. Then columns have names, and the most important n-grams of a
+    label are known.
 
     Parameters
     ----------
     vectorizer : transformer or classifier of texts
-        A vectorizer of :mod:`sklearn_hashnlp.text`, fitted if necessary, a union of them, or a classifier with
-        such a vectorizer, such as :class:`~sklearn_hashnlp.classifiers.TextClassifier`.
+        A vectorizer of :mod:`sklearn_hashnlp.text`, fitted if necessary, a union of them, or a
+        classifier with such a vectorizer, such as
+        :class:`~sklearn_hashnlp.classifiers.TextClassifier`.
     max_ngrams : int, default=1_000_000
-        Maximum number of stored n-grams, at least 100. A million takes about 150 MB. If the texts have more, the rarest
-        ones so far are dropped repeatedly: frequent n-grams are kept, but their counts may be too low.
+        Maximum number of stored n-grams, at least 100. A million takes about 150 MB. If the texts
+        have more, the rarest ones so far are dropped repeatedly: frequent n-grams are kept, but
+        their counts may be too low.
 
     Attributes
     ----------
@@ -48,8 +51,8 @@ class NgramInverter:
 
     Notes
     -----
-    Texts are analyzed in Python, not by compiled code: about 100,000 n-grams a second. A sample of the texts is often
-    sufficient.
+    Texts are analyzed in Python, not by compiled code: about 100,000 n-grams a second. A sample of
+    the texts is often sufficient.
 
     Examples
     --------
@@ -73,14 +76,18 @@ class NgramInverter:
 
     def __init__(self, vectorizer: Any, *, max_ngrams: int = 1_000_000) -> None:
         if not isinstance(max_ngrams, int | np.integer) or max_ngrams < _MIN_NGRAMS:
-            raise ValueError(f"max_ngrams must be an integer of at least {_MIN_NGRAMS}, got {max_ngrams!r}.")
+            raise ValueError(
+                f"max_ngrams must be an integer of at least {_MIN_NGRAMS}, got {max_ngrams!r}."
+            )
         self.vectorizer = vectorizer
         self.max_ngrams = max_ngrams
 
     def fit(self, X: Iterable[str]) -> Self:
         """Record the n-grams of texts, and drop earlier ones; a generator is read once."""
         is_classifier = hasattr(self.vectorizer, "predict")
-        self._sources = TextColumns.of(text_pipeline(self.vectorizer)[0] if is_classifier else self.vectorizer).sources
+        self._sources = TextColumns.of(
+            text_pipeline(self.vectorizer)[0] if is_classifier else self.vectorizer
+        ).sources
         self._counts: list[dict[str, int]] = [{} for _ in self._sources]
         self.n_ngrams_ = self.n_dropped_ = 0
         return self.partial_fit(X)
@@ -109,7 +116,9 @@ class NgramInverter:
 
     def _drop_rare(self) -> None:
         """Keep the most frequent three quarters of the n-grams; among ties the latest."""
-        every = np.fromiter((count for counts in self._counts for count in counts.values()), dtype=np.int64)
+        every = np.fromiter(
+            (count for counts in self._counts for count in counts.values()), dtype=np.int64
+        )
         keep = np.zeros(len(every), dtype=bool)
         age = np.concatenate([np.arange(len(counts), 0, -1) for counts in self._counts])
         keep[np.lexsort((age, -every))[: 3 * self.max_ngrams // 4]] = True
@@ -125,10 +134,17 @@ class NgramInverter:
     def _index(self) -> None:
         """Sort the n-grams by column, and within a column by count."""
         ngrams = [ngram for of_source in self._counts for ngram in of_source]
-        count = np.fromiter((n for of_source in self._counts for n in of_source.values()), dtype=np.int64)
-        parts = [source.columns_of(list(counts))[0] for source, counts in zip(self._sources, self._counts, strict=True)]
+        count = np.fromiter(
+            (n for of_source in self._counts for n in of_source.values()), dtype=np.int64
+        )
+        parts = [
+            source.columns_of(list(counts))[0]
+            for source, counts in zip(self._sources, self._counts, strict=True)
+        ]
         column = np.concatenate(parts)
-        source_of = np.repeat(np.arange(len(self._sources)), [len(of_source) for of_source in self._counts])
+        source_of = np.repeat(
+            np.arange(len(self._sources)), [len(of_source) for of_source in self._counts]
+        )
         order = np.lexsort((-count, column))
         self._order = order = order[column[order] >= 0]
         self._ngrams = [ngrams[index] for index in order.tolist()]
@@ -146,11 +162,16 @@ class NgramInverter:
     def columns_of(self, ngram: str) -> NDArray[np.int64]:
         """Return the columns of an n-gram, recorded or not, int64 of shape (n_columns,).
 
-        There is one for each vectorizer of a union that counts such n-grams and has recorded this one; otherwise one
-        for each of them. Words are in lowercase, if the vectorizer converts to lowercase, and joined by a space.
+        There is one for each vectorizer of a union that counts such n-grams and has recorded this
+        one; otherwise one for each of them. Words are in lowercase, if the vectorizer converts to
+        lowercase, and joined by a space.
         """
         self._check_fitted()
-        recorded = [source for source, counts in zip(self._sources, self._counts, strict=True) if ngram in counts]
+        recorded = [
+            source
+            for source, counts in zip(self._sources, self._counts, strict=True)
+            if ngram in counts
+        ]
         columns = [source.columns_of([ngram])[0] for source in recorded or self._sources]
         indices = np.concatenate(columns)
         return indices[indices >= 0]
@@ -158,21 +179,26 @@ class NgramInverter:
     def get_feature_names_out(self, columns: ArrayLike | None = None) -> NDArray[Any]:
         """Return names of columns, by default of ``columns_``, as there may be a billion columns.
 
-        Multiple n-grams of a column are separated by `` | ``, by descending frequency; a column without known n-grams
-        is called ``column`` and its index.
+        Multiple n-grams of a column are separated by `` | ``, by descending frequency; a column
+        without known n-grams is called ``column`` and its index.
         """
         self._check_fitted()
         wanted = self.columns_ if columns is None else np.asarray(columns)
-        names = [" | ".join(self.ngrams_of(column)) or column_name(column) for column in wanted.tolist()]
+        names = [
+            " | ".join(self.ngrams_of(column)) or column_name(column) for column in wanted.tolist()
+        ]
         return np.array([*names, None], dtype=object)[:-1]
 
-    def top_ngrams(self, model: Any, label: Any, n: int = 10, *, min_count: int = 1) -> list[tuple[str, float]]:
+    def top_ngrams(
+        self, model: Any, label: Any, n: int = 10, *, min_count: int = 1
+    ) -> list[tuple[str, float]]:
         """Return the n-grams with the largest weights for a label.
 
         Parameters
         ----------
         model : classifier of texts
-            Fitted linear classifier after the vectorizer, as in :func:`explain` but without hidden layers.
+            Fitted linear classifier after the vectorizer, as in :func:`explain` but without hidden
+            layers.
         label : label
             One of ``model.classes_``.
         n : int, default=10
@@ -183,27 +209,37 @@ class NgramInverter:
         Returns
         -------
         list of (str, float)
-            N-grams and their weights in descending order: the change of the label's score by one occurrence, before the
-            row is normalized. N-grams in one column have the same weight.
+            N-grams and their weights in descending order: the change of the label's score by one
+            occurrence, before the row is normalized. N-grams in one column have the same weight.
         """
         self._check_fitted()
         steps, classifier = text_pipeline(model)
         text_columns = TextColumns.of(steps)
         sources, n_columns = text_columns.sources, text_columns.n_columns
-        if len(sources) != len(self._sources) or (len(self._columns) and self._columns[-1] >= n_columns):
+        if len(sources) != len(self._sources) or (
+            len(self._columns) and self._columns[-1] >= n_columns
+        ):
             raise ValueError(
                 f"The inverter has {len(self._sources)} vectorizers and n-grams up to column "
-                f"{self._columns.max(initial=-1):,}, the model {len(sources)} vectorizers and {n_columns:,} columns: "
-                "the inverter has another vectorizer. Use NgramInverter(model)."
+                f"{self._columns.max(initial=-1):,}, the model {len(sources)} vectorizers and "
+                f"{n_columns:,} columns: the inverter has another vectorizer. Use "
+                "NgramInverter(model)."
             )
-        parts = [source.columns_of(list(counts)) for source, counts in zip(sources, self._counts, strict=True)]
+        parts = [
+            source.columns_of(list(counts))
+            for source, counts in zip(sources, self._counts, strict=True)
+        ]
         columns, signs = (np.concatenate(part)[self._order] for part in zip(*parts, strict=True))
         scales = np.array([source.scale for source in sources])[self._source_of]
         weights = signs * scales * column_weights(classifier, np.maximum(columns, 0), label)
         weights[columns < 0] = -np.inf
         weights[self._n_times < min_count] = -np.inf
         order = np.argsort(-weights, kind="stable")[:n].tolist()
-        return [(self._name(index), float(weights[index])) for index in order if weights[index] > -np.inf]
+        return [
+            (self._name(index), float(weights[index]))
+            for index in order
+            if weights[index] > -np.inf
+        ]
 
     def _name(self, index: int) -> str:
         source: Source = self._sources[self._source_of[index]]

@@ -39,7 +39,9 @@ def find_ngrams(vectorizer: Any, text: str) -> dict[str, list[Span | None]]:
     elif isinstance(vectorizer, CharNgramFeaturizer):
         aligned = AlignedText.of(text).lowered() if vectorizer.lowercase else AlignedText.of(text)
         pattern = r"\S+" if vectorizer.split == "whitespace" else r"\w+|[^\w\s]"
-        occurrences = _skipgrams(list(aligned.find_all(pattern)), vectorizer.ngram_range, int(vectorizer.max_skip))
+        occurrences = _skipgrams(
+            list(aligned.find_all(pattern)), vectorizer.ngram_range, int(vectorizer.max_skip)
+        )
     else:
         occurrences = _ngrams_of_scikit_learn(vectorizer, text)
     for ngram, span in occurrences:
@@ -47,7 +49,9 @@ def find_ngrams(vectorizer: Any, text: str) -> dict[str, list[Span | None]]:
     return spans_of
 
 
-def columns_of(vectorizer: Any, ngrams: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def columns_of(
+    vectorizer: Any, ngrams: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the column of each n-gram, -1 if it has none, and the sign of its counts."""
     if not ngrams:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -68,7 +72,9 @@ def columns_of(vectorizer: Any, ngrams: Sequence[str]) -> tuple[NDArray[np.int64
 
 def _ngrams_of_spec(spec: NgramSpec, text: str) -> Iterator[tuple[str, Span | None]]:
     begin, end = spec.around
-    for ngram, span in _analyze(spec, preprocessed(f"{begin}{text}{end}", spec), frozenset(spec.stop_words)):
+    for ngram, span in _analyze(
+        spec, preprocessed(f"{begin}{text}{end}", spec), frozenset(spec.stop_words)
+    ):
         if span is not None:  # the part within the text, if there is one
             span = max(span[0] - len(begin), 0), min(span[1] - len(begin), len(text))
         yield ngram, span if span is not None and span[0] < span[1] else None
@@ -82,23 +88,33 @@ def _ngrams_of_scikit_learn(vectorizer: Any, text: str) -> Iterator[tuple[str, S
     if vectorizer.analyzer != "word" or vectorizer.tokenizer is None:
         return _analyze(vectorizer, aligned, stop_words)
     tokens = aligned.find_in_order(list(vectorizer.tokenizer(aligned.text)))
-    return _skipgrams([token for token in tokens if token[0] not in stop_words], vectorizer.ngram_range, 0)
+    return _skipgrams(
+        [token for token in tokens if token[0] not in stop_words], vectorizer.ngram_range, 0
+    )
 
 
-def _analyze(options: Any, aligned: AlignedText, stop_words: Collection[str]) -> Iterator[tuple[str, Span | None]]:
+def _analyze(
+    options: Any, aligned: AlignedText, stop_words: Collection[str]
+) -> Iterator[tuple[str, Span | None]]:
     """Yield the n-grams of a preprocessed text, by a specification or vectorizer parameters."""
     if options.analyzer == "char":
         return _character_ngrams(aligned.with_single_spaces(), options.ngram_range)
     if options.analyzer == "char_wb":
         return _ngrams_within_words(aligned, r"\S+", "  ", options.ngram_range, short_whole=True)
     if options.analyzer == "word_chars":
-        return _ngrams_within_words(aligned, options.token_pattern, "<>", options.ngram_range, short_whole=False)
+        return _ngrams_within_words(
+            aligned, options.token_pattern, "<>", options.ngram_range, short_whole=False
+        )
     pattern = options.token_pattern
     tokens = aligned.find_all(pattern, group=min(re.compile(pattern).groups, 1))
-    return _skipgrams([token for token in tokens if token[0] not in stop_words], options.ngram_range, 0)
+    return _skipgrams(
+        [token for token in tokens if token[0] not in stop_words], options.ngram_range, 0
+    )
 
 
-def _character_ngrams(aligned: AlignedText, ngram_range: Sequence[int]) -> Iterator[tuple[str, Span | None]]:
+def _character_ngrams(
+    aligned: AlignedText, ngram_range: Sequence[int]
+) -> Iterator[tuple[str, Span | None]]:
     for n in range(ngram_range[0], min(ngram_range[1], len(aligned.text)) + 1):
         for start in range(len(aligned.text) - n + 1):
             yield aligned.text[start : start + n], aligned.span(start, start + n)
@@ -110,16 +126,23 @@ def _ngrams_within_words(
     """Yield character n-grams of words in marks; ``short_whole`` yields a short word once."""
     for match in re.finditer(pattern, aligned.text):
         word, first = f"{marks[0]}{match.group()}{marks[1]}", match.start() - 1
-        for n in range(ngram_range[0], ngram_range[1] + 1 if short_whole else min(ngram_range[1], len(word)) + 1):
+        for n in range(
+            ngram_range[0],
+            ngram_range[1] + 1 if short_whole else min(ngram_range[1], len(word)) + 1,
+        ):
             for start in range(max(len(word) - n, 0) + 1):
                 end = min(start + n, len(word))
-                span = aligned.span(max(first + start, match.start()), min(first + end, match.end()))
+                span = aligned.span(
+                    max(first + start, match.start()), min(first + end, match.end())
+                )
                 yield word[start:end], span
             if n >= len(word):
                 break
 
 
-def _skipgrams(words: Units, ngram_range: Sequence[int], max_skip: int) -> Iterator[tuple[str, Span | None]]:
+def _skipgrams(
+    words: Units, ngram_range: Sequence[int], max_skip: int
+) -> Iterator[tuple[str, Span | None]]:
     """Yield n-grams of words, with at most some words skipped."""
     for n in range(ngram_range[0], min(ngram_range[1], len(words)) + 1):
         for start in range(len(words) - n + 1):
@@ -128,7 +151,9 @@ def _skipgrams(words: Units, ngram_range: Sequence[int], max_skip: int) -> Itera
                 yield joined([words[index] for index in (start, *rest)])
 
 
-def _columns_in_dictionary(vectorizer: FrequentNgramVectorizer, ngrams: Sequence[str]) -> NDArray[np.int64]:
+def _columns_in_dictionary(
+    vectorizer: FrequentNgramVectorizer, ngrams: Sequence[str]
+) -> NDArray[np.int64]:
     """Look up n-grams, as texts of which only the n-gram of all words is counted."""
     columns = np.full(len(ngrams), -1, dtype=np.int64)
     pattern = re.compile(vectorizer.token_pattern)
@@ -156,7 +181,9 @@ class FastTextPart(NamedTuple):
             yield from words
         elif self.kind == "word n-grams":
             for first in range(len(words)):
-                for stop in range(first + 2, min(first + self._dictionary.word_ngrams, len(words)) + 1):
+                for stop in range(
+                    first + 2, min(first + self._dictionary.word_ngrams, len(words)) + 1
+                ):
                     yield joined(words[first:stop])
         else:
             for word, span in words:
@@ -175,7 +202,9 @@ class FastTextPart(NamedTuple):
         """Return the tokens that are no labels, up to the end of the line, and the end token."""
         tokens = [(match.group(), match.span()) for match in _TOKEN.finditer(text)]
         ends = [index for index, (token, _) in enumerate(tokens) if token == _END_OF_LINE]
-        words: Units = [token for token in tokens[: ends[0] if ends else None] if not self._is_label(token[0])]
+        words: Units = [
+            token for token in tokens[: ends[0] if ends else None] if not self._is_label(token[0])
+        ]
         return words if self._is_label(_END_OF_LINE) else [*words, (_END_OF_LINE, None)]
 
     def _is_label(self, token: str) -> bool:
@@ -201,7 +230,10 @@ class FastTextPart(NamedTuple):
         for first in range(len(marked)):
             for stop in range(first + 1, min(first + self._dictionary.max_n, len(marked)) + 1):
                 if stop - first >= self._dictionary.min_n and (first, stop) not in alone:
-                    yield marked[first:stop], (max(begin + first - 1, begin), min(begin + stop - 1, end))
+                    yield (
+                        marked[first:stop],
+                        (max(begin + first - 1, begin), min(begin + stop - 1, end)),
+                    )
 
     def _column_of(self, ngram: str) -> int:
         if self.kind == "words":

@@ -22,7 +22,9 @@ _MAX_POINTS = 4096
 _TOLERANCE = 1e-7  # error of the outputs for the whole path
 
 
-def column_vectors_of_net(net: Any, columns: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
+def column_vectors_of_net(
+    net: Any, columns: NDArray[Any], values: NDArray[Any]
+) -> tuple[NDArray[np.float64], float]:
     """Return the vector of each value in a row, and the norm that divides their sum."""
     bag = net.module_.bag
     device = bag.pool.device
@@ -31,7 +33,9 @@ def column_vectors_of_net(net: Any, columns: NDArray[Any], values: NDArray[Any])
     alone = copy(bag)  # the tables are shared
     alone.spec = replace(bag.spec, normalize=None)
     with plain_torch(device.type), torch.no_grad():
-        vectors = alone(ids, torch.arange(len(ids) + 1, device=device), weights).double().cpu().numpy()
+        vectors = (
+            alone(ids, torch.arange(len(ids) + 1, device=device), weights).double().cpu().numpy()
+        )
         norm = 1.0
         if bag.normalize is not None:
             of_columns = bag.weights_of(bag.locate(ids)[0]) * weights.unsqueeze(1)
@@ -40,7 +44,12 @@ def column_vectors_of_net(net: Any, columns: NDArray[Any], values: NDArray[Any])
 
 
 def gradients_of_net(
-    net: Any, loss: Loss, document: NDArray[np.float64], outputs: NDArray[np.int64], *, is_binary: bool
+    net: Any,
+    loss: Loss,
+    document: NDArray[np.float64],
+    outputs: NDArray[np.int64],
+    *,
+    is_binary: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean gradients of scores on the path to a document, and an empty document's scores."""
     device = net.module_.bag.pool.device
@@ -64,8 +73,9 @@ def integrated_gradients(
     end: Tensor,  # (width,), float64
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean gradients on the path (n_outputs, width), and outputs at zero (n_outputs,)."""
-    # The gradients times the end sum to the difference of the outputs at both ends: the mean of an interval combines
-    # the gradients at its ends, with weights that satisfy this; an interval without such weights is halved.
+    # The gradients times the end sum to the difference of the outputs at both ends: the mean of an
+    # interval combines the gradients at its ends, with weights that satisfy this; an interval
+    # without such weights is halved.
     times = np.linspace(0.0, 1.0, _FIRST_INTERVALS + 1)
     values, gradients = _evaluate(function, end, times)
     for _ in range(_MAX_ROUNDS):
@@ -94,7 +104,10 @@ def _evaluate(
     points.requires_grad_(True)
     with torch.enable_grad():
         outputs = function(points)
-        columns = [torch.autograd.grad(column.sum(), points, retain_graph=True)[0] for column in outputs.unbind(dim=1)]
+        columns = [
+            torch.autograd.grad(column.sum(), points, retain_graph=True)[0]
+            for column in outputs.unbind(dim=1)
+        ]
     return outputs.detach().cpu().numpy(), torch.stack(columns, dim=1).cpu().numpy()
 
 
@@ -106,6 +119,8 @@ def _weights(
     wanted = np.diff(values, axis=0) / steps
     first, last = slopes[:-1], slopes[1:]
     differs = np.abs(first - last) > 1e-300
-    share = np.where(differs, (wanted - last) / np.where(differs, first - last, 1.0), 0.5).clip(0.0, 1.0)
+    share = np.where(differs, (wanted - last) / np.where(differs, first - last, 1.0), 0.5).clip(
+        0.0, 1.0
+    )
     errors = np.abs(share * first + (1 - share) * last - wanted) * steps
     return share, errors.max(axis=1, initial=0.0)

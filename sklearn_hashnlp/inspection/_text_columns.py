@@ -13,7 +13,12 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.inspection._aligned_text import Span
-from sklearn_hashnlp.inspection._ngrams import COUNTING_VECTORIZERS, columns_of, find_ngrams, parts_of_fasttext
+from sklearn_hashnlp.inspection._ngrams import (
+    COUNTING_VECTORIZERS,
+    columns_of,
+    find_ngrams,
+    parts_of_fasttext,
+)
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
@@ -75,20 +80,25 @@ class TextColumns(NamedTuple):
             inner = cls.of(transformer.vectorizer_)
             n_columns = transformer.transform([""]).shape[1]
             name = f"vector of {type(_unwrapped(transformer.encoder)).__name__}"
-            return inner._replace(n_columns=n_columns, vector=name, vector_columns=range(inner.n_columns, n_columns))
+            return inner._replace(
+                n_columns=n_columns, vector=name, vector_columns=range(inner.n_columns, n_columns)
+            )
         if isinstance(transformer, FastTextVectorizer):
             check_is_fitted(transformer)
             parts = parts_of_fasttext(transformer)
-            return cls([Source(part.kind, part) for part in parts], transformer.n_features_, "", range(0))
+            return cls(
+                [Source(part.kind, part) for part in parts], transformer.n_features_, "", range(0)
+            )
         refuse_columns(transformer)
         try:
             specs = specs_of(transformer)
         except (TypeError, ValueError) as error:
             if not isinstance(transformer, COUNTING_VECTORIZERS):
                 raise TypeError(
-                    f"The n-grams in the columns of a {type(transformer).__name__} are unknown: {error} Expected a "
-                    "vectorizer of sklearn_hashnlp.text, scikit-learn's HashingVectorizer, or a FeatureUnion of "
-                    "them. For other vectorizers use a tool such as eli5 or shap."
+                    f"The n-grams in the columns of a {type(transformer).__name__} are unknown: "
+                    f"{error} Expected a vectorizer of sklearn_hashnlp.text, scikit-learn's "
+                    "HashingVectorizer, or a FeatureUnion of them. For other vectorizers use a "
+                    "tool such as eli5 or shap."
                 ) from error
             specs = []
         if specs and all(spec.scheme == "murmur3" for spec in specs):
@@ -107,10 +117,14 @@ class TextColumns(NamedTuple):
         for source in self.sources:
             spans_of = source.find(text)
             columns, signs = source.columns_of(list(spans_of))
-            for (ngram, spans), column, sign in zip(spans_of.items(), columns.tolist(), signs.tolist(), strict=True):
+            for (ngram, spans), column, sign in zip(
+                spans_of.items(), columns.tolist(), signs.tolist(), strict=True
+            ):
                 if column >= 0:
                     totals[column] = totals.get(column, 0) + sign * len(spans)
-                    placed.append((source.name_of(ngram), source.kind, column, sign * len(spans), spans))
+                    placed.append(
+                        (source.name_of(ngram), source.kind, column, sign * len(spans), spans)
+                    )
         return [
             Feature(name, kind, column, count / totals[column] if totals[column] else 0.0, spans)
             for name, kind, column, count, spans in placed
@@ -128,7 +142,9 @@ def text_features(transformer: Any, text: str) -> tuple[list[Feature], csr_matri
     named = {feature.column for feature in features}
     if columns.vector:
         features.append(Feature(columns.vector, "vector", -1, 1.0, [None]))
-    unnamed = [column for column in present if column not in named and column not in columns.vector_columns]
+    unnamed = [
+        column for column in present if column not in named and column not in columns.vector_columns
+    ]
     features += [Feature(column_name(column), "", column, 1.0, [None]) for column in unnamed]
     return features, row, columns.vector_columns
 
@@ -150,8 +166,9 @@ def _of_specs(specs: Sequence[NgramSpec]) -> TextColumns:
 def _of_steps(steps: Sequence[Any]) -> TextColumns:
     if len(steps) > 1:
         raise TypeError(
-            f"N-grams are not followed through a {type(steps[1]).__name__}: the vectorizer must be the only step "
-            "before the classifier. For pipelines with other steps use a tool such as eli5 or shap."
+            f"N-grams are not followed through a {type(steps[1]).__name__}: the vectorizer must be "
+            "the only step before the classifier. For pipelines with other steps use a tool such "
+            "as eli5 or shap."
         )
     return TextColumns.of(steps[0])
 
@@ -169,7 +186,9 @@ def _of_union(union: FeatureUnion) -> TextColumns:
             sources.append(source._replace(kind=source.kind or name, first=first, scale=scale))
         if part.vector:
             vector = part.vector
-            vector_columns = range(n_columns + part.vector_columns.start, n_columns + part.vector_columns.stop)
+            vector_columns = range(
+                n_columns + part.vector_columns.start, n_columns + part.vector_columns.stop
+            )
         n_columns += part.n_columns
     return TextColumns(sources, n_columns, vector, vector_columns)
 

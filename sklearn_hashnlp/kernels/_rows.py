@@ -14,7 +14,8 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 def group_rows(
     rows: NDArray[np.int32],  # (n_values,)
     n_rows: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:  # (n_values,), (n_groups + 1,), (n_groups,)
+    # (n_values,), (n_groups + 1,), (n_groups,)
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Return the positions sorted by row, the start of each row in them, and the distinct rows."""
     return _native.group_rows(rows, n_rows)
 
@@ -47,7 +48,11 @@ def average_rows(
     """Return weighted averages of each group, zeros if it is empty, and reciprocal weight sums."""
     averages = np.empty((len(rows), len(weights), table.shape[1]), dtype=table.dtype)
     scales = np.empty((len(rows), len(weights)), dtype=table.dtype)
-    arrays = np.ascontiguousarray(table), np.ascontiguousarray(rows), np.ascontiguousarray(weights, table.dtype)
+    arrays = (
+        np.ascontiguousarray(table),
+        np.ascontiguousarray(rows),
+        np.ascontiguousarray(weights, table.dtype),
+    )
     _native.average_rows(*arrays, averages, scales)
     return averages, scales
 
@@ -74,9 +79,15 @@ def gather_rows(
     index_dtype: Any = None,  # of the columns; None is that of the indices
 ) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.int64]]:
     """Return the columns, the values and the offsets of some rows of a CSR matrix."""
-    gather = _native.gather_rows if index_dtype in (None, indices.dtype) else _native.gather_rows_to_int64
+    gather = (
+        _native.gather_rows
+        if index_dtype in (None, indices.dtype)
+        else _native.gather_rows_to_int64
+    )
     data = data if data.dtype == np.float64 else data.astype(np.float32, copy=False)
-    return gather(indices, data, *(np.ascontiguousarray(offsets, np.int64) for offsets in (indptr, rows)))
+    return gather(
+        indices, data, *(np.ascontiguousarray(offsets, np.int64) for offsets in (indptr, rows))
+    )
 
 
 def gather_windows(

@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._text_files import Decoding, check_not_zip, create, open_bytes, read_line
-from sklearn_hashnlp.kernels.ngrams._trie import LOG10_ZERO, NgramTrie, TrieLevel, build_trie, find_nodes
+from sklearn_hashnlp.kernels.ngrams._trie import (
+    LOG10_ZERO,
+    NgramTrie,
+    TrieLevel,
+    build_trie,
+    find_nodes,
+)
 from sklearn_hashnlp.language._corpus import DEFAULT_TOKENS
 from sklearn_hashnlp.persistence._atomic_files import check_writable, replacing
 from sklearn_hashnlp.persistence._values import ModelFormatError
@@ -20,8 +26,8 @@ from sklearn_hashnlp.persistence._values import ModelFormatError
 _START, _END, _UNKNOWN = DEFAULT_TOKENS  # the format's special tokens
 _NGRAMS_AT_ONCE = 2**16
 _MAX_DIGITS = 20  # digits of a number of n-grams
-# Limits of base-10 logarithms: probabilities below the range of float64, and backoff weights that can be multiplied
-# several times.
+# Limits of base-10 logarithms: probabilities below the range of float64, and backoff weights that
+# can be multiplied several times.
 _LOWEST, _MAX_BACKOFF = -1e6, 30.0
 _WHITESPACE = b" \t\n\r\x0b\x0c"  # as in bytes.split
 _ENCODING = ("utf-8", "surrogateescape")  # preserves invalid bytes
@@ -53,7 +59,9 @@ def check_arpa_path(path: Path) -> None:
     try:
         check_writable(path.parent)
     except OSError as error:
-        raise OSError(error.errno, f"no ARPA file can be written there ({error.strerror})", str(path)) from error
+        raise OSError(
+            error.errno, f"no ARPA file can be written there ({error.strerror})", str(path)
+        ) from error
 
 
 def _encode(word: str) -> bytes:
@@ -62,17 +70,25 @@ def _encode(word: str) -> bytes:
         code = word.encode(*_ENCODING)
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"An ARPA file cannot hold the word {word!r}: UTF-8 cannot encode its lone surrogate {word[error.start]!r}."
+            f"An ARPA file cannot hold the word {word!r}: UTF-8 cannot encode its lone surrogate "
+            f"{word[error.start]!r}."
         ) from error
     if code.split() != [code]:
-        raise ValueError(f"An ARPA file cannot hold the word {word!r}: it is empty or contains whitespace.")
+        raise ValueError(
+            f"An ARPA file cannot hold the word {word!r}: it is empty or contains whitespace."
+        )
     other = code.decode(*_ENCODING)
     if other != word:
-        raise ValueError(f"An ARPA file cannot hold the word {word!r}: its lone surrogates would be read as {other!r}.")
+        raise ValueError(
+            f"An ARPA file cannot hold the word {word!r}: its lone surrogates would be read as "
+            f"{other!r}."
+        )
     return code
 
 
-def _lines_of(trie: NgramTrie, nodes: NDArray[np.int64], n: int, words: list[bytes]) -> Iterator[bytes]:
+def _lines_of(
+    trie: NgramTrie, nodes: NDArray[np.int64], n: int, words: list[bytes]
+) -> Iterator[bytes]:
     ids = np.empty((len(nodes), n), dtype=np.int32)
     ancestors = nodes
     for column in range(n - 1, -1, -1):
@@ -80,7 +96,11 @@ def _lines_of(trie: NgramTrie, nodes: NDArray[np.int64], n: int, words: list[byt
         ancestors = np.searchsorted(trie.first_child, ancestors, side="right") - 1
     log_probs = trie.log_probs[nodes].tolist()
     of_highest_order = nodes[0] >= len(trie.backoffs)
-    ends = [b""] * len(nodes) if of_highest_order else [b"\t%a" % backoff for backoff in trie.backoffs[nodes].tolist()]
+    ends = (
+        [b""] * len(nodes)
+        if of_highest_order
+        else [b"\t%a" % backoff for backoff in trie.backoffs[nodes].tolist()]
+    )
     for log_prob, row, end in zip(log_probs, ids.tolist(), ends, strict=True):
         yield b"%a\t%b%b\n" % (log_prob, b" ".join([words[i] for i in row]), end)
 
@@ -110,7 +130,11 @@ def _read(reader: _Reader) -> tuple[NgramTrie, list[str], int]:
     reader.expect("\\1-grams:")
     words, word_ids, unigrams = reader.read_unigrams(sizes[0], is_last=len(sizes) == 1)
     root = np.zeros(len(words) + 1, dtype=np.int32)
-    levels = [TrieLevel(np.arange(len(root), dtype=np.int32), root, root, unigrams.log_probs, unigrams.backoffs)]
+    levels = [
+        TrieLevel(
+            np.arange(len(root), dtype=np.int32), root, root, unigrams.log_probs, unigrams.backoffs
+        )
+    ]
     for n, size in enumerate(sizes[1:], start=2):
         reader.expect(f"\\{n}-grams:")
         section = reader.read_ngrams(n, size, word_ids, is_last=n == len(sizes))
@@ -130,14 +154,18 @@ class _Reader:
     _line: bytes = b""
 
     def fail(self, message: str, line: int | None = None) -> NoReturn:
-        raise ModelFormatError(f"{self._path}, line {self._number if line is None else line}: {message}")
+        raise ModelFormatError(
+            f"{self._path}, line {self._number if line is None else line}: {message}"
+        )
 
     def read_header(self) -> list[int]:
         """Read the number of n-grams of each order."""
         while self._next(r"expected the line \data\ of an ARPA file") != rb"\data" + b"\\":
             pass
         sizes: list[int] = []
-        while (line := self._next_filled("expected a line such as ngram 1=1000")).startswith(b"ngram"):
+        while (line := self._next_filled("expected a line such as ngram 1=1000")).startswith(
+            b"ngram"
+        ):
             order, equals, size = line[5:].partition(b"=")
             is_size = size.strip().isdigit() and len(size) < _MAX_DIGITS
             if not equals or not is_size or order.strip() != b"%d" % (len(sizes) + 1):
@@ -152,7 +180,9 @@ class _Reader:
         if self._line != line.encode():
             self.fail(f"expected {line}, got {_show(self._line)}.")
 
-    def read_unigrams(self, size: int, *, is_last: bool) -> tuple[list[str], dict[bytes, int], _Section]:
+    def read_unigrams(
+        self, size: int, *, is_last: bool
+    ) -> tuple[list[str], dict[bytes, int], _Section]:
         """Read words and ids; add ``</s>`` and ``<unk>`` if they are missing, and ``<s>`` last."""
         entries: dict[str, tuple[float, float]] = {}
         codes: dict[bytes, str] = {token.encode(): token for token in (_END, _UNKNOWN, _START)}
@@ -168,7 +198,9 @@ class _Reader:
         words = list(entries)
         ids = {word: index for index, word in enumerate([*words, _START])}
         backoffs = np.empty(0) if is_last else numbers[:, 1].copy()
-        section = _Section(np.empty((0, 1), np.int32), numbers[:, 0].copy(), backoffs, np.empty(0, np.int64))
+        section = _Section(
+            np.empty((0, 1), np.int32), numbers[:, 0].copy(), backoffs, np.empty(0, np.int64)
+        )
         return words, {code: ids[word] for code, word in codes.items()}, section
 
     def _word(self, code: bytes) -> str:
@@ -179,7 +211,9 @@ class _Reader:
         except UnicodeDecodeError:
             return self._decoding.line(self._line, self._path, self._number)  # raises the error
 
-    def read_ngrams(self, n: int, size: int, word_ids: dict[bytes, int], *, is_last: bool) -> _Section:
+    def read_ngrams(
+        self, n: int, size: int, word_ids: dict[bytes, int], *, is_last: bool
+    ) -> _Section:
         """Read the n-grams of one order, except those with ``<s>`` after another word."""
         ids = array("i")
         log_probs = array("d")
@@ -199,16 +233,22 @@ class _Reader:
                 backoffs.append(backoff)
             lines.append(self._number)
         matrix = np.array(ids, dtype=np.int32).reshape(-1, n)
-        return _Section(matrix, np.array(log_probs), np.array(backoffs), np.array(lines, dtype=np.int64))
+        return _Section(
+            matrix, np.array(log_probs), np.array(backoffs), np.array(lines, dtype=np.int64)
+        )
 
     def _entries(self, n: int, size: int) -> Iterator[list[bytes]]:
         """Yield the fields of each n-gram up to the start of the next section."""
         n_ngrams = 0
-        while not (line := self._next_filled(f"expected \\end\\ after the {n}-grams")).startswith(b"\\"):
+        while not (line := self._next_filled(f"expected \\end\\ after the {n}-grams")).startswith(
+            b"\\"
+        ):
             n_ngrams += 1
             fields = line.split()
             if not n + 1 <= len(fields) <= n + 2:
-                self.fail(f"expected a number, {n} words and perhaps another number, got {_show(line)}.")
+                self.fail(
+                    f"expected a number, {n} words and perhaps another number, got {_show(line)}."
+                )
             yield fields
         if n_ngrams != size:
             self.fail(f"the header announced {size} {n}-grams, and there are {n_ngrams}.")
@@ -218,10 +258,18 @@ class _Reader:
             log_prob = float(fields[0])
             backoff = float(fields[n + 1]) if len(fields) == n + 2 else 0.0
         except ValueError:
-            self.fail(f"expected a number, {n} words and perhaps another number, got {_show(b' '.join(fields))}.")
-        log_prob, backoff = (LOG10_ZERO if number == -np.inf else number for number in (log_prob, backoff))
+            self.fail(
+                f"expected a number, {n} words and perhaps another number, got "
+                f"{_show(b' '.join(fields))}."
+            )
+        log_prob, backoff = (
+            LOG10_ZERO if number == -np.inf else number for number in (log_prob, backoff)
+        )
         if not _LOWEST <= log_prob <= 0:
-            self.fail(f"{_show(fields[0])} is no logarithm of a probability; that of zero is {LOG10_ZERO:g}.")
+            self.fail(
+                f"{_show(fields[0])} is no logarithm of a probability; that of zero is "
+                f"{LOG10_ZERO:g}."
+            )
         if not _LOWEST <= backoff <= _MAX_BACKOFF or (is_last and backoff != 0):
             self.fail(f"{_show(fields[-1])} is no backoff weight of a {n}-gram.")
         return log_prob, backoff
@@ -240,7 +288,9 @@ class _Reader:
         return self._line
 
 
-def _sort(section: _Section, levels: list[TrieLevel], reader: _Reader, words: list[str]) -> TrieLevel:
+def _sort(
+    section: _Section, levels: list[TrieLevel], reader: _Reader, words: list[str]
+) -> TrieLevel:
     """Sort the n-grams of one order; find their contexts and suffixes among shorter n-grams."""
     trie, ids = build_trie(list(levels)), section.ids
     first_node = len(trie.words) - len(levels[-1].words)
@@ -249,10 +299,13 @@ def _sort(section: _Section, levels: list[TrieLevel], reader: _Reader, words: li
         row = int(np.argmax(contexts < 0))
         ngram = " ".join(words[i] for i in ids[row, :-1])
         reader.fail(
-            f"the {ids.shape[1] - 1}-gram {ngram!r}, which this n-gram begins with, is missing.", section.lines[row]
+            f"the {ids.shape[1] - 1}-gram {ngram!r}, which this n-gram begins with, is missing.",
+            section.lines[row],
         )
     order = np.lexsort((ids[:, -1], contexts))
-    same = (contexts[order[1:]] == contexts[order[:-1]]) & (ids[order[1:], -1] == ids[order[:-1], -1])
+    same = (contexts[order[1:]] == contexts[order[:-1]]) & (
+        ids[order[1:], -1] == ids[order[:-1], -1]
+    )
     if same.any():
         index = int(np.argmax(same))
         first, second = sorted(section.lines[order[index : index + 2]].tolist())

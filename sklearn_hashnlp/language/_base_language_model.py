@@ -17,7 +17,8 @@ from sklearn_hashnlp._sklearn import BaseEstimator, ParameterChecks, TextInputMi
 from sklearn_hashnlp.language._corpus import EncodedWindows, Sentences, read_corpus
 from sklearn_hashnlp.language._tokenizer import Tokenizer
 
-BATCH_SIZE = 1024  # contexts whose probabilities of all words lie in memory at once; fewer with many words
+# contexts whose probabilities of all words lie in memory at once; fewer with many words
+BATCH_SIZE = 1024
 _MAX_PROBABILITIES = 2**22
 
 
@@ -55,9 +56,9 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
         Returns
         -------
         ndarray of shape (n_sentences,), dtype float64
-            The natural logarithm of each sentence's probability: the sum over its words, including ``</s>`` and unknown
-            words, which count as ``<unk>``. With ``padding="reference"`` the first words are excluded, and the score of
-            a sentence that is too short is NaN.
+            The natural logarithm of each sentence's probability: the sum over its words, including
+            ``</s>`` and unknown words, which count as ``<unk>``. With ``padding="reference"`` the
+            first words are excluded, and the score of a sentence that is too short is NaN.
         """
         return self._sum_log_probs(self._windows(X))[0]
 
@@ -76,7 +77,8 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
         indices : ndarray of shape (n_candidates,), dtype int64
             Indices of the candidates, the best first; ties are in the order of the candidates.
         scores : ndarray of shape (n_candidates,), dtype float64
-            Their mean log-probabilities per word (natural logarithm, including ``</s>``) in the same order.
+            Their mean log-probabilities per word (natural logarithm, including ``</s>``) in the
+            same order.
 
         Examples
         --------
@@ -92,7 +94,9 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
         """
         check_is_fitted(self)
         name = f"{type(self).__name__}.rank"
-        corpus = read_corpus(candidates, order=None, special_tokens=self._tokenizer.special_tokens, caller=name)
+        corpus = read_corpus(
+            candidates, order=None, special_tokens=self._tokenizer.special_tokens, caller=name
+        )
         assert isinstance(corpus, Sentences)
         if len(corpus) == 0:
             raise ValueError(f"{name} needs at least one candidate sentence, got none.")
@@ -100,11 +104,17 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
             raise ValueError(f"{name}: candidate {corpus.lengths.argmin()} is empty; leave it out.")
         sentences = [tuple(sentence) for sentence in corpus.read()]
         distinct = {sentence: index for index, sentence in enumerate(dict.fromkeys(sentences))}
-        parts = [[sentence] for sentence in distinct] if self.reads_across_sentences_ else [distinct]
-        sums, lengths = np.concatenate([self._sum_log_probs(self._windows(part)) for part in parts], axis=1)
+        parts = (
+            [[sentence] for sentence in distinct] if self.reads_across_sentences_ else [distinct]
+        )
+        sums, lengths = np.concatenate(
+            [self._sum_log_probs(self._windows(part)) for part in parts], axis=1
+        )
         if not lengths.all():
             short = sentences.index(list(distinct)[lengths.argmin()])
-            raise ValueError(f"{name}: candidate {short} is too short to have a score with padding='reference'.")
+            raise ValueError(
+                f"{name}: candidate {short} is too short to have a score with padding='reference'."
+            )
         scores = (sums / lengths)[[distinct[sentence] for sentence in sentences]]
         indices = np.argsort(-scores, kind="stable")
         return indices, scores[indices]
@@ -120,13 +130,17 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
         """
         windows = self._windows(X)
         if len(windows) == 0:
-            raise ValueError(f"{type(self).__name__} found no word to score: X is empty or its sentences too short.")
+            raise ValueError(
+                f"{type(self).__name__} found no word to score: X is empty or its sentences too "
+                "short."
+            )
         return float(self._log_prob(windows).mean())
 
     def perplexity(self, X: Any) -> float:
         """Return the perplexity of sentences, ``exp(-score(X))``; lower is better.
 
-        Compare only models with the same vocabulary: ``</s>`` counts as a word, and unknown words count as ``<unk>``.
+        Compare only models with the same vocabulary: ``</s>`` counts as a word, and unknown words
+        count as ``<unk>``.
 
         Parameters
         ----------
@@ -141,15 +155,17 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
         Parameters
         ----------
         contexts : iterable of (str or list of str)
-            Starts of sentences. The last ``order - 1`` words are read; shorter contexts are padded with ``<s>`` on the
-            left. With ``padding="reference"`` at least ``order - 2`` words.
+            Starts of sentences. The last ``order - 1`` words are read; shorter contexts are padded
+            with ``<s>`` on the left. With ``padding="reference"`` at least ``order - 2`` words.
 
         Returns
         -------
         ndarray of str of shape (n_contexts,)
             The words; ``</s>`` ends the sentence.
         """
-        return self._words_of(self._log_probs(part).argmax(axis=1) for part in self._batches_of(contexts))
+        return self._words_of(
+            self._log_probs(part).argmax(axis=1) for part in self._batches_of(contexts)
+        )
 
     def predict_proba(self, contexts: Any) -> NDArray[np.float64]:
         """Predict the probabilities of all next words.
@@ -183,11 +199,19 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
             For each context the words and their probabilities, the most probable first.
         """
         if not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}.")
+            raise ValueError(
+                f"{type(self).__name__}.predict_topk needs an integer k of at least 1, got {k!r}."
+            )
         check_is_fitted(self)
-        words, k = self._tokenizer.vocabulary.words, min(int(k), self._tokenizer.vocabulary.n_classes)
+        words, k = (
+            self._tokenizer.vocabulary.words,
+            min(int(k), self._tokenizer.vocabulary.n_classes),
+        )
         return [
-            [(words[word_id], math.exp(min(log_prob, 0.0))) for log_prob, word_id in zip(*row, strict=True)]
+            [
+                (words[word_id], math.exp(min(log_prob, 0.0)))
+                for log_prob, word_id in zip(*row, strict=True)
+            ]
             for log_probs, ids in (self._topk(part, k) for part in self._batches_of(contexts))
             for row in zip(log_probs.tolist(), ids.tolist(), strict=True)
         ]
@@ -208,27 +232,33 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
         random_state : int, RandomState instance or None, default=None
             Seed or generator of the sampled words.
         start : str or list of str, default=""
-            The first words of each sentence; with ``padding="reference"`` at least ``order - 2``. A model that reads
-            across sentences also accepts preceding sentences, each ended by ``</s>``.
+            The first words of each sentence; with ``padding="reference"`` at least ``order - 2``. A
+            model that reads across sentences also accepts preceding sentences, each ended by
+            ``</s>``.
         max_length : int, default=100
             Maximum number of words, including ``start``, which is never truncated.
 
         Returns
         -------
         list of list of str
-            The words of each sentence, including ``start`` and any preceding sentences in it, without ``<s>`` and the
-            final ``</s>``.
+            The words of each sentence, including ``start`` and any preceding sentences in it,
+            without ``<s>`` and the final ``</s>``.
         """
         check_is_fitted(self)
         name = type(self).__name__
         if not is_integer(n):
-            raise TypeError(f"{name}.sample: n must be an integer; pass the words as start=. Got {n!r}.")
+            raise TypeError(
+                f"{name}.sample: n must be an integer; pass the words as start=. Got {n!r}."
+            )
         if not is_integer(max_length):
             raise TypeError(
-                f"{name}.sample: max_length must be an integer; for no limit pass a large one. Got {max_length!r}."
+                f"{name}.sample: max_length must be an integer; for no limit pass a large one. Got "
+                f"{max_length!r}."
             )
         if n < 0 or max_length < 0:
-            raise ValueError(f"{name}.sample needs n and max_length of at least 0, got {n!r} and {max_length!r}.")
+            raise ValueError(
+                f"{name}.sample needs n and max_length of at least 0, got {n!r} and {max_length!r}."
+            )
         vocabulary = self._tokenizer.vocabulary
         draw = self._sampler(int(check_random_state(random_state).randint(2**31 - 1)))
         keep_end = self.reads_across_sentences_
@@ -236,7 +266,9 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
         unfinished = sentences
         while unfinished := [sentence for sentence in unfinished if len(sentence) < max_length]:
             drawn = draw(self._encode_contexts(unfinished)).tolist()
-            continued = [pair for pair in zip(unfinished, drawn, strict=True) if pair[1] != vocabulary.end_id]
+            continued = [
+                pair for pair in zip(unfinished, drawn, strict=True) if pair[1] != vocabulary.end_id
+            ]
             for sentence, word_id in continued:
                 sentence.append(vocabulary.words[word_id])
             unfinished = [sentence for sentence, _ in continued]
@@ -276,8 +308,13 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
 
     def _windows(self, X: Any) -> Any:
         check_is_fitted(self)
-        tokens, order = self._tokenizer.special_tokens, self._tokenizer.order if self._reads_word_ids else None
-        return self._encode_text(read_corpus(X, order=order, special_tokens=tokens, caller=type(self).__name__))
+        tokens, order = (
+            self._tokenizer.special_tokens,
+            self._tokenizer.order if self._reads_word_ids else None,
+        )
+        return self._encode_text(
+            read_corpus(X, order=order, special_tokens=tokens, caller=type(self).__name__)
+        )
 
     def _sum_log_probs(self, windows: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return each sentence's log-probability, NaN without predicted words, and their number."""
@@ -295,7 +332,9 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
 
     def _words_of(self, batches: Iterator[NDArray[np.int64]]) -> NDArray[np.str_]:
         words = self._tokenizer.vocabulary.words
-        return np.array([words[word_id] for batch in batches for word_id in batch.tolist()], dtype=str)
+        return np.array(
+            [words[word_id] for batch in batches for word_id in batch.tolist()], dtype=str
+        )
 
     def _set_tokenizer(self, tokenizer: Tokenizer) -> None:
         self._tokenizer, self.vocabulary_ = tokenizer, tokenizer.vocabulary.word_to_id
@@ -309,10 +348,14 @@ class BaseLanguageModel(TextInputMixin, ParameterChecks, BaseEstimator, metaclas
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Restore the state returned by :meth:`_get_model_state`."""
         caller = type(self).__name__
-        self._set_tokenizer(Tokenizer.from_state(values, arrays, order=values["order"], caller=caller))
+        self._set_tokenizer(
+            Tokenizer.from_state(values, arrays, order=values["order"], caller=caller)
+        )
 
 
-def draw_columns(probabilities: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.int64]:
+def draw_columns(
+    probabilities: NDArray[np.float64], generator: np.random.Generator
+) -> NDArray[np.int64]:
     """Draw a column for each row with the given unnormalized probabilities."""
     sums = np.cumsum(probabilities, axis=1)
     drawn: NDArray[np.int64] = (sums <= sums[:, -1:] * generator.random((len(sums), 1))).sum(axis=1)

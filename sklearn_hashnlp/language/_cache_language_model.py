@@ -16,15 +16,17 @@ from sklearn_hashnlp.language._corpus import VOCABULARY, SpecialTokens, read_tra
 from sklearn_hashnlp.language._tokenizer import FarContext, WordWindows, build_tokenizer
 
 Reset: TypeAlias = Literal["never", "sentence"]
-_KEPT_PARAMETERS = "cache_size", "decay", "unigram_prior", "bigram_prior", "reset"  # used in predictions
+# used in predictions
+_KEPT_PARAMETERS = "cache_size", "decay", "unigram_prior", "bigram_prior", "reset"
 
 
 class CacheLanguageModel(BaseLanguageModel):
     r"""Predict the next word from the recent words of the text.
 
-    A word that was used recently is likely to occur again [1]_. The model counts, among the last ``cache_size`` words
-    before the predicted one, how often each word occurs and how often each follows the last word. Counts decay with the
-    distance [2]_. ``fit`` learns only the vocabulary and the word frequencies. On its own the model is weak, but in an
+    A word that was used recently is likely to occur again [1]_. The model counts, among the last
+    ``cache_size`` words before the predicted one, how often each word occurs and how often each
+    follows the last word. Counts decay with the distance [2]_. ``fit`` learns only the vocabulary
+    and the word frequencies. On its own the model is weak, but in an
     :class:`InterpolatedLanguageModel` it complements n-grams and networks with short contexts.
 
     Parameters
@@ -36,17 +38,19 @@ class CacheLanguageModel(BaseLanguageModel):
     unigram_prior : float, default=10
         Weight of the word frequencies in the training text, as a number of counted words.
     bigram_prior : float, default=2
-        Weight of the unigram cache in the bigram cache, as a number of counted words. A large number disables bigrams.
+        Weight of the unigram cache in the bigram cache, as a number of counted words. A large
+        number disables bigrams.
     reset : {"never", "sentence"}, default="never"
-        ``"never"``: the cache also holds the words of earlier sentences, so that the methods that score read ``X`` as
-        one text in order. ``"sentence"``: sentences are scored independently.
+        ``"never"``: the cache also holds the words of earlier sentences, so that the methods that
+        score read ``X`` as one text in order. ``"sentence"``: sentences are scored independently.
     vocabulary, max_features, min_count, special_tokens
         As in :class:`HsigmoidLanguageModel`.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
-        The words and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is never predicted.
+        The words and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is
+        never predicted.
     special_tokens_ : tuple of (str, str, str)
         The start and the end of a sentence, and the unknown word.
     reads_across_sentences_ : bool
@@ -58,21 +62,22 @@ class CacheLanguageModel(BaseLanguageModel):
 
     Notes
     -----
-    With the decayed counts c of the cache, the last word v, the frequency q in the training text, and the priors m and
-    n:
+    With the decayed counts c of the cache, the last word v, the frequency q in the training text,
+    and the priors m and n:
 
     .. math::
         p(w) = \frac{c(w) + m\, q(w)}{\sum_x c(x) + m}, \qquad
         p(w \mid v) = \frac{c(v\, w) + n\, p(w)}{\sum_x c(v\, x) + n}
 
-    ``</s>`` and ``<unk>`` are words. Methods that predict the next word read only the given contexts, which may hold
-    earlier sentences, each ended by ``</s>``.
+    ``</s>`` and ``<unk>`` are words. Methods that predict the next word read only the given
+    contexts, which may hold earlier sentences, each ended by ``</s>``.
 
     References
     ----------
-    .. [1] Kuhn & De Mori (1990). A cache-based natural language model for speech recognition. IEEE PAMI 12(6).
-    .. [2] Clarkson & Robinson (1997). Language model adaptation using mixtures and an exponentially decaying cache.
-           ICASSP.
+    .. [1] Kuhn & De Mori (1990). A cache-based natural language model for speech recognition. IEEE
+           PAMI 12(6).
+    .. [2] Clarkson & Robinson (1997). Language model adaptation using mixtures and an exponentially
+           decaying cache. ICASSP.
 
     Examples
     --------
@@ -139,9 +144,13 @@ class CacheLanguageModel(BaseLanguageModel):
         self : CacheLanguageModel
         """
         special_tokens = SpecialTokens.of(self)
-        corpus = read_training_corpus(X, order=None, special_tokens=special_tokens, caller=type(self).__name__)
+        corpus = read_training_corpus(
+            X, order=None, special_tokens=special_tokens, caller=type(self).__name__
+        )
         tokenizer = build_tokenizer(self, corpus, order=1)
-        counts = 1 + np.bincount(tokenizer.windows(corpus).y, minlength=tokenizer.vocabulary.n_classes)
+        counts = 1 + np.bincount(
+            tokenizer.windows(corpus).y, minlength=tokenizer.vocabulary.n_classes
+        )
         self.word_probs_ = counts / counts.sum()
         self._keep_parameters(self.get_params(deep=False))
         self._set_tokenizer(tokenizer)
@@ -161,7 +170,8 @@ class CacheLanguageModel(BaseLanguageModel):
 
     def _encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         width = min(max(map(len, beginnings), default=0), self.cache_size_)
-        far = FarContext(max(width, 1), across_sentences=self.reset_ == "never")  # keeps the ends of sentences
+        # keeps the ends of sentences
+        far = FarContext(max(width, 1), across_sentences=self.reset_ == "never")
         return replace(self._tokenizer, far=far).encode_contexts(beginnings)
 
     def _log_prob(self, windows: WordWindows) -> NDArray[np.float64]:
@@ -171,7 +181,9 @@ class CacheLanguageModel(BaseLanguageModel):
         return self._interpolate(self.word_probs_[text], counts)
 
     def _log_probs(self, contexts: NDArray[np.int64]) -> NDArray[np.float64]:
-        words, n_words, bigrams, n_bigrams = count_contexts(contexts, len(self.word_probs_), self._count_weights())
+        words, n_words, bigrams, n_bigrams = count_contexts(
+            contexts, len(self.word_probs_), self._count_weights()
+        )
         counts = CacheCounts(words, n_words[:, np.newaxis], bigrams, n_bigrams[:, np.newaxis])
         return self._interpolate(self.word_probs_, counts)
 
@@ -179,10 +191,16 @@ class CacheLanguageModel(BaseLanguageModel):
         """Return the weight of a word in the cache by its distance."""
         return np.power(self.decay_, np.arange(self.cache_size_), dtype=np.float64)
 
-    def _interpolate(self, word_probs: NDArray[np.float64], counts: CacheCounts) -> NDArray[np.float64]:
+    def _interpolate(
+        self, word_probs: NDArray[np.float64], counts: CacheCounts
+    ) -> NDArray[np.float64]:
         """Return log-probabilities from the counts and the frequencies in the training text."""
-        unigrams = (counts.words + self.unigram_prior_ * word_probs) / (counts.n_words + self.unigram_prior_)
-        bigrams = (counts.bigrams + self.bigram_prior_ * unigrams) / (counts.n_bigrams + self.bigram_prior_)
+        unigrams = (counts.words + self.unigram_prior_ * word_probs) / (
+            counts.n_words + self.unigram_prior_
+        )
+        bigrams = (counts.bigrams + self.bigram_prior_ * unigrams) / (
+            counts.n_bigrams + self.bigram_prior_
+        )
         log_probs: NDArray[np.float64] = np.log(bigrams)
         return log_probs
 
@@ -195,7 +213,9 @@ class CacheLanguageModel(BaseLanguageModel):
         super()._set_model_state(values, arrays)
         word_probs, n_classes = arrays["word_probs"], self._tokenizer.vocabulary.n_classes
         if word_probs.shape != (n_classes,) or word_probs.dtype != np.float64:
-            raise ValueError(f"{word_probs.dtype} {word_probs.shape} are no frequencies of {n_classes} words.")
+            raise ValueError(
+                f"{word_probs.dtype} {word_probs.shape} are no frequencies of {n_classes} words."
+            )
         if not (word_probs > 0).all() or not np.isclose(word_probs.sum(), 1):
             raise ValueError("The frequencies of words are not positive, or do not sum to 1.")
         kept = {name: values[name] for name in _KEPT_PARAMETERS}

@@ -40,9 +40,9 @@ class SpecialTokens(NamedTuple):
             or len(set(tokens)) < len(tokens)
         ):
             raise ValueError(
-                f"The 'special_tokens' parameter of {type(estimator).__name__} must be three different strings that "
-                f"are not empty: the tokens of the start and the end of a sentence and of unknown words. Got "
-                f"{estimator.special_tokens!r} instead."
+                f"The 'special_tokens' parameter of {type(estimator).__name__} must be three "
+                "different strings that are not empty: the tokens of the start and the end of a "
+                f"sentence and of unknown words. Got {estimator.special_tokens!r} instead."
             )
         return cls(*tokens)
 
@@ -60,7 +60,9 @@ VOCABULARY: Final[dict[str, list[Any]]] = {
 class Vocabulary:
     """Words with their indices as ids; the last is the start token, which is never predicted."""
 
-    def __init__(self, words: Iterable[str], special_tokens: SpecialTokens = DEFAULT_TOKENS) -> None:
+    def __init__(
+        self, words: Iterable[str], special_tokens: SpecialTokens = DEFAULT_TOKENS
+    ) -> None:
         self.special_tokens = special_tokens
         self.words = [*words, special_tokens.start]
         self.word_to_id = {word: word_id for word_id, word in enumerate(self.words)}
@@ -90,7 +92,9 @@ class Vocabulary:
 
     def check(self) -> None:
         """Raise a ValueError if stored words are not a valid vocabulary."""
-        if not all(isinstance(word, str) for word in self.words) or len(self.word_to_id) != len(self.words):
+        if not all(isinstance(word, str) for word in self.words) or len(self.word_to_id) != len(
+            self.words
+        ):
             raise ValueError("The words of a vocabulary must be distinct strings.")
         missing = [token for token in self.special_tokens if token not in self.word_to_id]
         if missing:
@@ -99,9 +103,13 @@ class Vocabulary:
     def rename(self, special_tokens: SpecialTokens) -> list[str]:
         """Return the words, with the special tokens renamed."""
         words = list(self.words)
-        for word_id, token in zip((self.start_id, self.end_id, self.unknown_id), special_tokens, strict=True):
+        for word_id, token in zip(
+            (self.start_id, self.end_id, self.unknown_id), special_tokens, strict=True
+        ):
             if self.word_to_id.get(token, word_id) != word_id:
-                raise ValueError(f"{token!r} is an ordinary word of the vocabulary, and no special token.")
+                raise ValueError(
+                    f"{token!r} is an ordinary word of the vocabulary, and no special token."
+                )
             words[word_id] = token
         return words
 
@@ -110,7 +118,10 @@ class Vocabulary:
         word_to_id, unknown_id = self.word_to_id, self.unknown_id
         start, end, _ = self.special_tokens
         return np.fromiter(
-            (unknown_id if word in (start, end) else word_to_id.get(word, unknown_id) for word in words),
+            (
+                unknown_id if word in (start, end) else word_to_id.get(word, unknown_id)
+                for word in words
+            ),
             dtype=np.int32,
         )
 
@@ -142,16 +153,21 @@ def vocabulary_from_dict(
         isinstance(word, str) and isinstance(word_id, Integral) and not isinstance(word_id, bool)
         for word, word_id in mapping.items()
     ):
-        raise TypeError(f"{caller}: vocabulary must be a dict of words (str) to ids (int), got {mapping!r:.80}.")
+        raise TypeError(
+            f"{caller}: vocabulary must be a dict of words (str) to ids (int), got {mapping!r:.80}."
+        )
     if sorted(mapping.values()) != list(range(len(mapping))) or not mapping:
         raise ValueError(
-            f"{caller}: vocabulary must give its {len(mapping)} words the ids 0, 1, 2 and so on, each id once and none "
-            "left out. Make one by {word: word_id for word_id, word in enumerate(words)}."
+            f"{caller}: vocabulary must give its {len(mapping)} words the ids 0, 1, 2 and so on, "
+            "each id once and none left out. Make one by {word: word_id for word_id, word in "
+            "enumerate(words)}."
         )
     words = sorted(mapping, key=mapping.__getitem__)
     start, *others = special_tokens
     vocabulary = Vocabulary(
-        [word for word in words if word != start] + [token for token in others if token not in mapping], special_tokens
+        [word for word in words if word != start]
+        + [token for token in others if token not in mapping],
+        special_tokens,
     )
     return vocabulary, np.array([vocabulary.word_to_id[word] for word in words], dtype=np.int32)
 
@@ -188,7 +204,10 @@ class ProjectionEncoder:
             _check_encodable(words)
             codes[:, :8] = hash_words(words).astype(np.int64)[:, np.newaxis].view(np.uint8)
             projector = SGNNProjector(
-                n_projections=self.n_projections, n_bits=self.n_bits, output="packed", random_state=self.seed
+                n_projections=self.n_projections,
+                n_bits=self.n_bits,
+                output="packed",
+                random_state=self.seed,
             )
             codes[:, 8 : 8 + n_bytes] = projector.transform(CharNgramFeaturizer().transform(words))
         return codes.view(np.int64)
@@ -202,10 +221,14 @@ def word_encoder_of(architecture: Mapping[str, Any]) -> WordEncoder | None:
     return None if projected is None else ProjectionEncoder(**projected)
 
 
-def encode_with_special_tokens(encoder: WordEncoder, words: list[str], special_tokens: SpecialTokens) -> NDArray[Any]:
+def encode_with_special_tokens(
+    encoder: WordEncoder, words: list[str], special_tokens: SpecialTokens
+) -> NDArray[Any]:
     """Encode the start token, the end token, and words, among which these two are unknown."""
     start, end, unknown = special_tokens
-    return encoder.encode([start, end, *(unknown if word in (start, end) else word for word in words)])
+    return encoder.encode(
+        [start, end, *(unknown if word in (start, end) else word for word in words)]
+    )
 
 
 def hash_words(words: list[str]) -> NDArray[np.int32]:
@@ -219,9 +242,10 @@ def _check_encodable(words: list[str]) -> None:
             word.encode()
         except UnicodeEncodeError as error:
             raise ValueError(
-                f"HsigmoidLanguageModel(embedding='sgnn') projects the characters of words, and the word {word!r} "
-                f"holds the lone surrogate {word[error.start]!r}, which UTF-8 cannot encode. Repair the text with "
-                "text.encode('utf-8', 'replace').decode('utf-8')."
+                "HsigmoidLanguageModel(embedding='sgnn') projects the characters of words, and "
+                f"the word {word!r} holds the lone surrogate {word[error.start]!r}, which UTF-8 "
+                "cannot encode. Repair the text with text.encode('utf-8', "
+                "'replace').decode('utf-8')."
             ) from error
 
 
@@ -239,7 +263,8 @@ class Sentences:
     def part(self, start: int, stop: int) -> Sentences:
         """Return the sentences from ``start`` to ``stop``."""
         first, last = (int(self.lengths[:end].sum()) for end in (start, stop))
-        indices, ids = np.unique(self.ids[first:last], return_inverse=True)  # drop words that do not occur
+        # drop words that do not occur
+        indices, ids = np.unique(self.ids[first:last], return_inverse=True)
         words = [self.words[index] for index in indices.tolist()]
         return Sentences(words, ids.astype(np.int32), self.lengths[start:stop])
 
@@ -267,8 +292,8 @@ def read_corpus(
     """Read sentences or, unless ``order`` is None, windows of word ids."""
     if isinstance(X, str | bytes):
         raise TypeError(
-            f"{caller}: a single {type(X).__name__} is ambiguous. Wrap a sentence in a list, [{X[:20]!r}], and the "
-            "name of a file in pathlib.Path."
+            f"{caller}: a single {type(X).__name__} is ambiguous. Wrap a sentence in a list, "
+            f"[{X[:20]!r}], and the name of a file in pathlib.Path."
         )
     if isinstance(X, PathLike):
         return _read_sentences(corpus_lines(Path(X)), special_tokens, caller)
@@ -280,7 +305,9 @@ def read_corpus(
         return _read_sentences([], special_tokens, caller)
     if _is_window(first):
         if order is None:
-            raise TypeError(f"{caller} reads sentences, and its reader gave the word ids {first!r:.60}.")
+            raise TypeError(
+                f"{caller} reads sentences, and its reader gave the word ids {first!r:.60}."
+            )
         return _read_windows(chain([first], items), order, caller)
     return _read_sentences(chain([first], items), special_tokens, caller)
 
@@ -301,13 +328,14 @@ def tokenize(
         if not all(isinstance(token, str) for token in tokens):
             wrong = next(token for token in tokens if not isinstance(token, str))
             raise TypeError(
-                f"{caller}: sentence {index} holds {wrong!r} of type {type(wrong).__name__}, and words are str. "
-                "Word ids come from a reader: a callable that returns an iterator of tuples."
+                f"{caller}: sentence {index} holds {wrong!r} of type {type(wrong).__name__}, and "
+                "words are str. Word ids come from a reader: a callable that returns an iterator "
+                "of tuples."
             )
     else:
         raise TypeError(
-            f"{caller}: a sentence is a str or a list of str, got {sentence!r:.60} of type {type(sentence).__name__} "
-            f"as sentence {index}."
+            f"{caller}: a sentence is a str or a list of str, got {sentence!r:.60} of type "
+            f"{type(sentence).__name__} as sentence {index}."
         )
     if tokens and tokens[0] == special_tokens.start:
         del tokens[0]
@@ -316,7 +344,9 @@ def tokenize(
     return tokens
 
 
-def _read_sentences(sentences: Iterable[Any], special_tokens: SpecialTokens, caller: str) -> Sentences:
+def _read_sentences(
+    sentences: Iterable[Any], special_tokens: SpecialTokens, caller: str
+) -> Sentences:
     word_to_id: defaultdict[str, int] = defaultdict()
     word_to_id.default_factory = word_to_id.__len__  # a new word gets the next id
     ids, lengths = array("i"), array("q")
@@ -324,21 +354,27 @@ def _read_sentences(sentences: Iterable[Any], special_tokens: SpecialTokens, cal
         tokens = tokenize(sentence, index=index, special_tokens=special_tokens, caller=caller)
         ids.extend(map(word_to_id.__getitem__, tokens))
         lengths.append(len(tokens))
-    return Sentences(list(word_to_id), np.array(ids, dtype=np.int32), np.array(lengths, dtype=np.int64))
+    return Sentences(
+        list(word_to_id), np.array(ids, dtype=np.int32), np.array(lengths, dtype=np.int64)
+    )
 
 
 def _call(reader: Callable[[], Any], caller: str) -> Iterable[Any]:
     items = reader()
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise TypeError(
-            f"{caller}: a reader returns an iterator of sentences or of tuples of word ids, got {items!r:.60} of type "
-            f"{type(items).__name__}."
+            f"{caller}: a reader returns an iterator of sentences or of tuples of word ids, got "
+            f"{items!r:.60} of type {type(items).__name__}."
         )
     return items
 
 
 def _is_window(item: Any) -> bool:
-    return isinstance(item, tuple | list | np.ndarray) and len(item) > 0 and isinstance(item[0], Integral)
+    return (
+        isinstance(item, tuple | list | np.ndarray)
+        and len(item) > 0
+        and isinstance(item[0], Integral)
+    )
 
 
 def _read_windows(items: Iterator[Any], order: int, caller: str) -> EncodedWindows:
@@ -349,13 +385,13 @@ def _read_windows(items: Iterator[Any], order: int, caller: str) -> EncodedWindo
             length = len(item)
         except (TypeError, OverflowError) as error:
             raise TypeError(
-                f"{caller}: its reader began with tuples of word ids, and all others must be such, too; got "
-                f"{item!r:.60} as item {index}."
+                f"{caller}: its reader began with tuples of word ids, and all others must be such, "
+                f"too; got {item!r:.60} as item {index}."
             ) from error
         if length != order:
             raise ValueError(
-                f"{caller}(order={order}) reads windows of {order} word ids, got {item!r:.60} of {length} as item "
-                f"{index}."
+                f"{caller}(order={order}) reads windows of {order} word ids, got {item!r:.60} of "
+                f"{length} as item {index}."
             )
     return EncodedWindows(np.array(ids, dtype=np.int64).reshape(-1, order))
 

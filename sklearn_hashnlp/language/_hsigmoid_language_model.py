@@ -13,7 +13,14 @@ from skorch.callbacks import Callback
 from torch import Tensor
 
 from sklearn_hashnlp._device import Device, resolve_device
-from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context, literal_options
+from sklearn_hashnlp._sklearn import (
+    MAX_INTEGER,
+    Interval,
+    Options,
+    StrOptions,
+    fit_context,
+    literal_options,
+)
 from sklearn_hashnlp.language._corpus import VOCABULARY, word_encoder_of
 from sklearn_hashnlp.language._language_net import (
     DAMPING,
@@ -74,7 +81,8 @@ from sklearn_hashnlp.trees import SoftmaxTree
 
 OutputLayer: TypeAlias = Literal["hsigmoid", Softmax]
 
-# Of the network that tree="learned" trains first: its share of a TimeLimit, and the parameters of the other one.
+# Of the network that tree="learned" trains first: its share of a TimeLimit, and the parameters of
+# the other one.
 _SMALL_EMBEDDING = 64
 _SMALL_HIDDEN = 256
 _SMALL_EPOCHS = 2
@@ -88,9 +96,10 @@ _SMALL_PARAMETERS = (
 class HsigmoidLanguageModel(NeuralLanguageModel):
     """Predict the next word by a feed-forward n-gram neural network with hierarchical softmax.
 
-    The embeddings of the ``order - 1`` previous words are concatenated and passed through a hidden layer [1]_. The
-    output layer is a tree whose inner nodes decide between branches [2]_, so that the time per word depends on the
-    length of its path and not on the size of the vocabulary. Training also learns word embeddings.
+    The embeddings of the ``order - 1`` previous words are concatenated and passed through a hidden
+    layer [1]_. The output layer is a tree whose inner nodes decide between branches [2]_, so that
+    the time per word depends on the length of its path and not on the size of the vocabulary.
+    Training also learns word embeddings.
 
     Parameters
     ----------
@@ -101,111 +110,126 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     hidden_size : int, default=256
         Size of the hidden layer; h in the paper.
     output : {"hsigmoid", "softmax", "tied_softmax", "adaptive"}, default="hsigmoid"
-        ``"hsigmoid"``: hierarchical softmax over ``tree``. ``"softmax"``: a score for every word; its time grows with
-        the vocabulary. ``"tied_softmax"``: a softmax with the word embeddings as weights [6]_, after a linear layer
-        from ``hidden_size`` to ``embedding_dim``; only with ``embedding="table"`` and without direct connections.
-        ``"adaptive"``: torch's adaptive softmax.
+        ``"hsigmoid"``: hierarchical softmax over ``tree``. ``"softmax"``: a score for every word;
+        its time grows with the vocabulary. ``"tied_softmax"``: a softmax with the word embeddings
+        as weights [6]_, after a linear layer from ``hidden_size`` to ``embedding_dim``; only with
+        ``embedding="table"`` and without direct connections. ``"adaptive"``: torch's adaptive
+        softmax.
     tree : str or SoftmaxTree, default="huffman"
-        Tree of the hierarchical softmax: "huffman", "learned", "cluster", "binary_cluster", "complete", "balanced",
-        "random" or "two_level", for a builder of :mod:`sklearn_hashnlp.trees`; or a tree over all words of
-        ``vocabulary_`` except ``<s>``. ``"cluster"`` clusters words that occur in the same contexts into about
-        1.5 sqrt(V) clusters. ``"learned"``, with the best perplexity, first trains a small network with that tree for
-        two epochs, and clusters words by its hidden states, as :meth:`learned_tree` does. ``"binary_cluster"`` is
-        faster with very large vocabularies. Ignored by the other outputs.
+        Tree of the hierarchical softmax: "huffman", "learned", "cluster", "binary_cluster",
+        "complete", "balanced", "random" or "two_level", for a builder of
+        :mod:`sklearn_hashnlp.trees`; or a tree over all words of ``vocabulary_`` except ``<s>``.
+        ``"cluster"`` clusters words that occur in the same contexts into about 1.5 sqrt(V)
+        clusters. ``"learned"``, with the best perplexity, first trains a small network with that
+        tree for two epochs, and clusters words by its hidden states, as :meth:`learned_tree` does.
+        ``"binary_cluster"`` is faster with very large vocabularies. Ignored by the other outputs.
     direct_connections : bool, "hashed" or ("hashed", int), default=False
-        Whether the output layer also reads the word embeddings directly; W in the paper. ``"hashed"``: instead it adds
-        the weights of the last word, the last two words, and so on, from a hash table of 2**22 weights [3]_;
-        ``("hashed", n)``: of n weights. Only with ``output="hsigmoid"``.
+        Whether the output layer also reads the word embeddings directly; W in the paper.
+        ``"hashed"``: instead it adds the weights of the last word, the last two words, and so on,
+        from a hash table of 2**22 weights [3]_; ``("hashed", n)``: of n weights. Only with
+        ``output="hsigmoid"``.
     hidden_layer : {"tanh", "sigmoid", "residual"} or ("residual", int), default="tanh"
-        Activation function of the hidden layer. ``"residual"``: no activation function but a residual block with layer
-        normalization [5]_; ``("residual", n)``: n blocks.
+        Activation function of the hidden layer. ``"residual"``: no activation function but a
+        residual block with layer normalization [5]_; ``("residual", n)``: n blocks.
     init : {"default", "uniform", "reference"}, default="default"
-        Initialization of word embeddings and layers; see :class:`~sklearn_hashnlp.nn.NPLM`. With ``"default"`` the
-        biases of the output layer are the logarithms of word counts.
+        Initialization of word embeddings and layers; see :class:`~sklearn_hashnlp.nn.NPLM`. With
+        ``"default"`` the biases of the output layer are the logarithms of word counts.
     embedding : {"table", "ngrams", "hash", "sgnn"} or tuple, default="table"
-        ``"table"``: an embedding for each word of the vocabulary. ``"ngrams"``: also a row of a hash table for the last
-        two and the last three words at each word of the context [7]_; ``("ngrams", 2**18)`` sets the number of rows
-        of each. ``"hash"``: hash embeddings, also of
-        out-of-vocabulary words; ``("hash", 10**6, 10**5)`` sets the number of rows of the importance table and of
-        vectors in the shared pool. ``"sgnn"``: a linear layer on the projections of a word's character n-grams [4]_,
-        also for out-of-vocabulary words: similar spellings have similar embeddings; ``("sgnn", 80, 14)`` sets the
-        number of projections and the bits of each. Try ``optimizer="adam"`` with these two.
+        ``"table"``: an embedding for each word of the vocabulary. ``"ngrams"``: also a row of a
+        hash table for the last two and the last three words at each word of the context [7]_;
+        ``("ngrams", 2**18)`` sets the number of rows of each. ``"hash"``: hash embeddings, also of
+        out-of-vocabulary words; ``("hash", 10**6, 10**5)`` sets the number of rows of the
+        importance table and of vectors in the shared pool. ``"sgnn"``: a linear layer on the
+        projections of a word's character n-grams [4]_, also for out-of-vocabulary words: similar
+        spellings have similar embeddings; ``("sgnn", 80, 14)`` sets the number of projections and
+        the bits of each. Try ``optimizer="adam"`` with these two.
     far_context : int, default=0
-        Number of words before the ``order - 1`` previous words that are read as a bag of words [5]_: the average of
-        their embeddings, and another average in which near words have larger weights. Contexts may be shorter.
+        Number of words before the ``order - 1`` previous words that are read as a bag of words
+        [5]_: the average of their embeddings, and another average in which near words have larger
+        weights. Contexts may be shorter.
     across_sentences : bool, default=False
-        Whether ``far_context`` includes previous sentences: ``X`` is one text in order, words that are frequent in the
-        last sentences become more probable, and the score of a sentence depends on previous sentences. Contexts may
-        include earlier sentences, each ended by ``</s>``. The ``<s>`` at the start of each sentence count as
-        ``far_context`` words, but are not averaged.
+        Whether ``far_context`` includes previous sentences: ``X`` is one text in order, words that
+        are frequent in the last sentences become more probable, and the score of a sentence depends
+        on previous sentences. Contexts may include earlier sentences, each ended by ``</s>``. The
+        ``<s>`` at the start of each sentence count as ``far_context`` words, but are not averaged.
     vocabulary : dict of str to int or None, default=None
-        Words and their ids 0, 1, 2, and so on; the three special tokens are added if they are missing. None learns the
-        vocabulary in ``fit``, in the order of descending frequency.
+        Words and their ids 0, 1, 2, and so on; the three special tokens are added if they are
+        missing. None learns the vocabulary in ``fit``, in the order of descending frequency.
     max_features : int or None, default=None
-        Maximum number of words in the vocabulary, the most frequent ones, without the three special tokens.
+        Maximum number of words in the vocabulary, the most frequent ones, without the three special
+        tokens.
     min_count : int, default=1
         Words that occur less often are replaced by ``<unk>``.
     special_tokens : (str, str, str), default=("<s>", "</s>", "<unk>")
-        Start token, end token and unknown token; ``<s>``, ``</s>`` and ``<unk>`` on this page stand for them.
+        Start token, end token and unknown token; ``<s>``, ``</s>`` and ``<unk>`` on this page stand
+        for them.
     padding : {"full", "reference"}, default="full"
-        ``"full"``: each word of a sentence is predicted, and so is ``</s>``; contexts are padded with ``<s>``. This is
-        the usual definition of perplexity. ``"reference"``: one ``<s>`` and no padding, so that the first words of a
-        sentence are not predicted, and sentences that have less than ``order`` tokens, with ``<s>`` and ``</s>``, are
-        skipped. Contexts for ``predict`` and the ``start`` of ``sample`` then need ``order - 2`` words or more.
+        ``"full"``: each word of a sentence is predicted, and so is ``</s>``; contexts are padded
+        with ``<s>``. This is the usual definition of perplexity. ``"reference"``: one ``<s>`` and
+        no padding, so that the first words of a sentence are not predicted, and sentences that have
+        less than ``order`` tokens, with ``<s>`` and ``</s>``, are skipped. Contexts for ``predict``
+        and the ``start`` of ``sample`` then need ``order - 2`` words or more.
     regularization : Regularization, "auto" or None, default="auto"
-        Dropout, weight decay and clipping of gradients. ``"auto"``: ``Regularization()``. None: none of them.
+        Dropout, weight decay and clipping of gradients. ``"auto"``: ``Regularization()``. None:
+        none of them.
     optimizer : {"adagrad", "adam", "sgd"}, default="adagrad"
-        Row-wise AdaGrad, with damped first steps of rare words, row-wise Adam, or plain stochastic gradient descent
-        without momentum, which a table with sparse gradients has no natural form of. Adam needs a smaller
-        ``learning_rate``, such as 0.002, and SGD a larger one, such as 3.
+        Row-wise AdaGrad, with damped first steps of rare words, row-wise Adam, or plain stochastic
+        gradient descent without momentum, which a table with sparse gradients has no natural form
+        of. Adam needs a smaller ``learning_rate``, such as 0.002, and SGD a larger one, such as 3.
     learning_rate : float or "auto", default="auto"
-        Learning rate. ``"auto"``: 0.5 for AdaGrad, 0.002 for Adam, and a quarter of the root of the batch's words for
-        SGD; after a ``fit``, a twelfth of it in ``partial_fit``, and with ``warm_start`` a quarter for as much text as
-        before, less for less text. So a few sentences of another kind do not ruin a model.
+        Learning rate. ``"auto"``: 0.5 for AdaGrad, 0.002 for Adam, and a quarter of the root of the
+        batch's words for SGD; after a ``fit``, a twelfth of it in ``partial_fit``, and with
+        ``warm_start`` a quarter for as much text as before, less for less text. So a few sentences
+        of another kind do not ruin a model.
     schedule : LanguageSchedule, Schedule, "auto" or None, default="auto"
-        How the learning rate changes: a :class:`LanguageSchedule` or a :class:`~sklearn_hashnlp.training.Schedule`.
-        ``"auto"``: a linear decay after a warmup of 100 steps. None: a constant learning rate.
+        How the learning rate changes: a :class:`LanguageSchedule` or a
+        :class:`~sklearn_hashnlp.training.Schedule`. ``"auto"``: a linear decay after a warmup of
+        100 steps. None: a constant learning rate.
     max_epochs : int or "auto", default="auto"
         Number of epochs. ``"auto"``: 5.
     batch_size : int or "auto", default="auto"
-        Predicted words per batch. ``"auto"``: the power of two nearest to a 128th of the predicted words, at least 32
-        and at most 512; later calls of ``partial_fit``, or of ``fit`` with ``warm_start``, keep that of the first.
+        Predicted words per batch. ``"auto"``: the power of two nearest to a 128th of the predicted
+        words, at least 32 and at most 512; later calls of ``partial_fit``, or of ``fit`` with
+        ``warm_start``, keep that of the first.
     early_stopping : False, "valid_loss" or EarlyStopping, default=False
-        Whether to stop when the validation loss does not decrease, and to restore the weights of the best epoch. The
-        validation set is ``X_valid``, or else a part of the sentences of ``X``. ``"valid_loss"``: an
-        :class:`~sklearn_hashnlp.training.EarlyStopping` with ``monitor="valid_loss"``, ``patience=2`` and
-        ``validation_fraction=0.1``.
+        Whether to stop when the validation loss does not decrease, and to restore the weights of
+        the best epoch. The validation set is ``X_valid``, or else a part of the sentences of ``X``.
+        ``"valid_loss"``: an :class:`~sklearn_hashnlp.training.EarlyStopping` with
+        ``monitor="valid_loss"``, ``patience=2`` and ``validation_fraction=0.1``.
     checkpoint_dir : str, path-like, (path, "all") or None, default=None
         Folder for checkpoints after every epoch, ``epoch-00001`` and so on, which
-        :func:`~sklearn_hashnlp.persistence.load_model` loads. Keeps the last epoch and the best by validation loss (or
-        training loss without a validation set); ``(path, "all")`` keeps all. The folder must not contain checkpoints
-        of an earlier training unless ``resume`` is set.
+        :func:`~sklearn_hashnlp.persistence.load_model` loads. Keeps the last epoch and the best by
+        validation loss (or training loss without a validation set); ``(path, "all")`` keeps all.
+        The folder must not contain checkpoints of an earlier training unless ``resume`` is set.
     resume : bool, default=False
-        Whether ``fit`` resumes a training in ``checkpoint_dir``, if any. On a CPU the weights equal, bit for bit, the
-        weights of an uninterrupted training. Sentences and parameters must be the same; other sentences raise an
-        error. ``max_epochs`` may change: from there on the learning rate follows the linear decay over the new number
-        of epochs; the weights differ from a training with this number from the start, unless the learning rate is
-        constant. Not with a schedule that averages the weights.
+        Whether ``fit`` resumes a training in ``checkpoint_dir``, if any. On a CPU the weights
+        equal, bit for bit, the weights of an uninterrupted training. Sentences and parameters must
+        be the same; other sentences raise an error. ``max_epochs`` may change: from there on the
+        learning rate follows the linear decay over the new number of epochs; the weights differ
+        from a training with this number from the start, unless the learning rate is constant. Not
+        with a schedule that averages the weights.
     warm_start : bool, default=False
         Whether ``fit`` continues training from the weights and the vocabulary of the previous call.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks and functions, or None, default=None
         Passed to skorch, such as :class:`~sklearn_hashnlp.training.TimeLimit` and
-        :class:`~sklearn_hashnlp.training.StepLog`. Set ``Regularization(max_grad_norm=...)`` instead of
-        ``GradientNormClipping``, and ``schedule=None`` with an ``LRScheduler``, since the rates are multiplied. A
-        function reports the progress, as that of a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`.
+        :class:`~sklearn_hashnlp.training.StepLog`. Set ``Regularization(max_grad_norm=...)``
+        instead of ``GradientNormClipping``, and ``schedule=None`` with an ``LRScheduler``, since
+        the rates are multiplied. A function reports the progress, as that of a
+        :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`.
     random_state : int, RandomState instance or None, default=None
-        Seeds the initial weights, the tree, the validation set, the order of the n-grams and dropout. On a CPU the same
-        int gives the same model bit for bit, for any number of threads.
+        Seeds the initial weights, the tree, the validation set, the order of the n-grams and
+        dropout. On a CPU the same int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also the entries of ``log_``, 3 also the data, the net and the settings.
+        0 prints nothing, 1 a line per epoch, 2 also the entries of ``log_``, 3 also the data, the
+        net and the settings.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
-        The words and their ids: rows of ``embeddings_`` and columns of ``predict_proba``. The last is ``<s>``, which is
-        never predicted.
+        The words and their ids: rows of ``embeddings_`` and columns of ``predict_proba``. The last
+        is ``<s>``, which is never predicted.
     special_tokens_ : tuple of (str, str, str)
         The start and the end of a sentence, and the unknown word.
     reads_across_sentences_ : bool
@@ -213,14 +237,15 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     embeddings_ : ndarray of float32 of shape (n_words, embedding_dim)
         The word embeddings, in the order of ``vocabulary_``.
     history_ : list of dict
-        One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``, ``train_perplexity``, ``dur``
-        (seconds) and, with a validation set, ``valid_loss`` and ``valid_perplexity``; also the numbers that callbacks
-        recorded.
+        One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss``,
+        ``train_perplexity``, ``dur`` (seconds) and, with a validation set, ``valid_loss`` and
+        ``valid_perplexity``; also the numbers that callbacks recorded.
     log_ : list of dict
-        The entries of the callback :class:`~sklearn_hashnlp.training.StepLog`: ``epoch``, ``step``, ``train_loss`` and
-        ``valid_loss``; empty without it.
+        The entries of the callback :class:`~sklearn_hashnlp.training.StepLog`: ``epoch``, ``step``,
+        ``train_loss`` and ``valid_loss``; empty without it.
     batch_size_, learning_rate_, max_epochs_ : int, float, int
-        The batch size, the learning rate and the number of epochs of the last training, where ``"auto"`` is resolved.
+        The batch size, the learning rate and the number of epochs of the last training, where
+        ``"auto"`` is resolved.
     n_parameters_ : int
         Number of parameters of the net.
     net_ : skorch.NeuralNet
@@ -228,26 +253,29 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
 
     Notes
     -----
-    Scores and perplexities include ``</s>`` and, as ``<unk>``, out-of-vocabulary words; compare only models with the
-    same vocabulary, since a small vocabulary makes the perplexity low. With ``output="hsigmoid"`` on a CPU, the score
-    of a sentence does not depend, bit for bit, on the other sentences scored with it.
+    Scores and perplexities include ``</s>`` and, as ``<unk>``, out-of-vocabulary words; compare
+    only models with the same vocabulary, since a small vocabulary makes the perplexity low. With
+    ``output="hsigmoid"`` on a CPU, the score of a sentence does not depend, bit for bit, on the
+    other sentences scored with it.
 
-    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model is then fitted, with
-    the current weights or, with ``early_stopping``, the weights of the best epoch, and ``history_`` has the completed
-    epochs. A second Ctrl-C stops at once. Any other error, and an interrupt before the first epoch, leaves a new model
-    unfitted and a fitted one unchanged.
+    An interrupt (Ctrl-C) ends training early, and ``fit`` raises ``KeyboardInterrupt``. The model
+    is then fitted, with the current weights or, with ``early_stopping``, the weights of the best
+    epoch, and ``history_`` has the completed epochs. A second Ctrl-C stops at once. Any other
+    error, and an interrupt before the first epoch, leaves a new model unfitted and a fitted one
+    unchanged.
 
     References
     ----------
     .. [1] Bengio, Ducharme, Vincent & Jauvin (2003). A neural probabilistic language model. JMLR 3.
     .. [2] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS.
-    .. [3] Mikolov, Deoras, Povey, Burget & Černocký (2011). Strategies for training large scale neural network
-           language models. ASRU.
-    .. [4] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP.
+    .. [3] Mikolov, Deoras, Povey, Burget & Černocký (2011). Strategies for training large scale
+           neural network language models. ASRU.
+    .. [4] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text
+           classification. EMNLP.
     .. [5] Sun & Iyyer (2021). Revisiting simple neural probabilistic language models. NAACL.
     .. [6] Press & Wolf (2017). Using the output embedding to improve language models. EACL.
-    .. [7] Cheng et al. (2026). Conditional memory via scalable lookup: a new axis of sparsity for large language
-           models. arXiv:2601.07372.
+    .. [7] Cheng et al. (2026). Conditional memory via scalable lookup: a new axis of sparsity for
+           large language models. arXiv:2601.07372.
 
     Examples
     --------
@@ -307,7 +335,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         direct_connections: bool | Literal["hashed"] | tuple[str, int] = False,
         hidden_layer: Literal["tanh", "sigmoid", "residual"] | tuple[str, int] = "tanh",
         init: Initialization = "default",
-        embedding: Literal["table", "ngrams", "hash", "sgnn"] | tuple[str, *tuple[int, ...]] = "table",
+        embedding: Literal["table", "ngrams", "hash", "sgnn"]
+        | tuple[str, *tuple[int, ...]] = "table",
         far_context: int = 0,
         across_sentences: bool = False,
         vocabulary: dict[str, int] | None = None,
@@ -370,15 +399,17 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Parameters
         ----------
         X : iterable of (str or iterable of str), path-like or callable
-            Sentences: strings, which are split at white space, or lists of words. A path-like object such as
-            ``pathlib.Path``: a text file in UTF-8, possibly compressed, with one sentence per line; blank lines are
-            skipped. A callable without arguments, a reader, returns an iterator of sentences or, with ``vocabulary``,
-            of tuples or arrays of ``order`` word ids: a context and the next word. ``<s>`` at the start of a sentence
-            and ``</s>`` at its end are ignored, since they are added to every sentence; elsewhere they are unknown
-            words.
+            Sentences: strings, which are split at white space, or lists of words. A path-like
+            object such as ``pathlib.Path``: a text file in UTF-8, possibly compressed, with one
+            sentence per line; blank lines are skipped. A callable without arguments, a reader,
+            returns an iterator of sentences or, with ``vocabulary``, of tuples or arrays of
+            ``order`` word ids: a context and the next word. ``<s>`` at the start of a sentence and
+            ``</s>`` at its end are ignored, since they are added to every sentence; elsewhere they
+            are unknown words.
         y : Ignored
         X_valid : as X, default=None
-            Validation sentences, evaluated after every epoch. None with ``early_stopping``: a part of ``X``.
+            Validation sentences, evaluated after every epoch. None with ``early_stopping``: a part
+            of ``X``.
 
         Returns
         -------
@@ -391,14 +422,16 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Train for one epoch on more sentences, continuing from ``fit`` or ``partial_fit``.
 
-        The learning rate is constant after a warmup in the first call of a new model, and there is no validation set:
-        ``max_epochs``, ``early_stopping``, ``checkpoint_dir``, and ``decay``, ``plateau`` and ``average`` of
-        ``schedule`` have no effect. After a ``fit``, ``learning_rate="auto"`` is a twelfth.
+        The learning rate is constant after a warmup in the first call of a new model, and there is
+        no validation set: ``max_epochs``, ``early_stopping``, ``checkpoint_dir``, and ``decay``,
+        ``plateau`` and ``average`` of ``schedule`` have no effect. After a ``fit``,
+        ``learning_rate="auto"`` is a twelfth.
 
         Parameters
         ----------
         X : iterable of (str or iterable of str), path-like or callable
-            Sentences, as in ``fit``. The first call fixes the vocabulary, unless ``vocabulary`` is set.
+            Sentences, as in ``fit``. The first call fixes the vocabulary, unless ``vocabulary`` is
+            set.
         y : Ignored
 
         Returns
@@ -432,7 +465,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             self._n_fitted = n_before + n_windows if n_before else 0
         else:
             settings = self._settings(net, corpus, warm_start_rate(n_windows, n_before))
-            self._n_fitted = max(n_windows, n_before)  # and not their sum: it may be the same text again
+            # and not their sum: it may be the same text again
+            self._n_fitted = max(n_windows, n_before)
         spent = time.monotonic() - began  # by the small network of a learned tree
         return self._train(net, corpus, settings, checkpoints, seconds_spent=spent)
 
@@ -444,13 +478,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Checkpoints.of(self)
         if stopping is not None and stopping.monitor != "valid_loss":
             raise ValueError(
-                f"{type(self).__name__}(early_stopping={stopping!r}) has no accuracy to monitor. Set "
-                "EarlyStopping('valid_loss', ...)."
+                f"{type(self).__name__}(early_stopping={stopping!r}) has no accuracy to monitor. "
+                "Set EarlyStopping('valid_loss', ...)."
             )
         if self.resume and self._schedule().average:
             raise ValueError(
-                f"{type(self).__name__}(resume=True) cannot continue an average of weights, which checkpoints do not "
-                "hold. Set schedule__average=False."
+                f"{type(self).__name__}(resume=True) cannot continue an average of weights, which "
+                "checkpoints do not hold. Set schedule__average=False."
             )
 
     def _schedule(self) -> Schedule:
@@ -463,7 +497,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         norm = as_regularization(self.regularization).max_grad_norm
         return None if norm is None else float(norm)
 
-    def _settings(self, net: LanguageNet, corpus: TrainingData, rate_factor: float = 1.0) -> TrainingSettings:
+    def _settings(
+        self, net: LanguageNet, corpus: TrainingData, rate_factor: float = 1.0
+    ) -> TrainingSettings:
         first_batch_size = self.batch_size_ if self._trains_further(net) else None
         auto = auto_settings(self, len(corpus.windows), first_batch_size, rate_factor)
         return TrainingSettings.of(
@@ -477,7 +513,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
 
     def _read(self, X: Any, X_valid: Any, seeds: Seeds, **options: Any) -> TrainingData:
         encoder = word_encoder_of(embedding_architecture(self, seeds.hash))
-        return read_training_data(self, X, X_valid, word_encoder=encoder, split_seed=seeds.split, **options)
+        return read_training_data(
+            self, X, X_valid, word_encoder=encoder, split_seed=seeds.split, **options
+        )
 
     def _trains_further(self, net: LanguageNet) -> bool:
         return hasattr(self, "net_") and net is self.net_
@@ -489,7 +527,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         if self.output == "hsigmoid" and self.tree == "learned":
             tree = self._learn_tree(corpus, seeds, device)
         elif self.output == "hsigmoid":
-            tree = language_tree(self.tree, corpus.windows, vocabulary.n_classes, seed=seeds.hash, caller=name)
+            tree = language_tree(
+                self.tree, corpus.windows, vocabulary.n_classes, seed=seeds.hash, caller=name
+            )
         net = make_language_net(language_architecture(self, vocabulary, seeds.hash), tree, device)
         net.initialized(seeds.module)
         if self.init == "default":
@@ -508,7 +548,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             schedule=Schedule("linear", self._schedule().warmup_steps),
             regularization=Regularization(0.25, 0.0, max_grad_norm=self._max_grad_norm()),
             callbacks=[
-                TimeLimit(_SMALL_TIME * limit.seconds) for limit in callbacks_of_kind(self.callbacks or (), TimeLimit)
+                TimeLimit(_SMALL_TIME * limit.seconds)
+                for limit in callbacks_of_kind(self.callbacks or (), TimeLimit)
             ],
         )
         small._seeds, small._first_epoch = seeds, 0
@@ -518,7 +559,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         with plain_torch(device):
             return learned_tree(net, corpus.windows, n_classes, seed=seeds.hash)
 
-    def _resume(self, checkpoints: Checkpoints, model: HsigmoidLanguageModel, X: Any, X_valid: Any) -> Self:
+    def _resume(
+        self, checkpoints: Checkpoints, model: HsigmoidLanguageModel, X: Any, X_valid: Any
+    ) -> Self:
         """Continue an interrupted training as if it had not been interrupted."""
         last = len(model.history_)
         net = model.net_
@@ -533,7 +576,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         weights: dict[str, Tensor] = {}
         if stopping is not None and stopping.restore_best:
             at_best = model if best == last else checkpoints.load(best)
-            weights = {key: value.clone() for key, value in at_best.net_.module_.state_dict().items()}
+            weights = {
+                key: value.clone() for key, value in at_best.net_.module_.state_dict().items()
+            }
         planned, self.log_ = model.max_epochs_, model.log_
         self._copy_training(model)
         self._hold(net, corpus.tokenizer, list(model.history_))
@@ -541,13 +586,17 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         if self.learning_rate == "auto":
             settings = replace(settings, learning_rate=model.learning_rate_)
         patience = None if stopping is None else stopping.patience
-        if last - first >= settings.max_epochs or (patience is not None and last - best >= patience):
+        if last - first >= settings.max_epochs or (
+            patience is not None and last - best >= patience
+        ):
             if weights:
                 net.module_.load_state_dict(weights)
             return self
         factor = settings.learning_rate / model.learning_rate_
         rates = [group["lr"] * factor for group in net.optimizer_.param_groups]
-        return self._train(net, corpus, settings, checkpoints, Resumed(first, weights, planned, rates))
+        return self._train(
+            net, corpus, settings, checkpoints, Resumed(first, weights, planned, rates)
+        )
 
     def _train(
         self,
@@ -565,7 +614,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         for step_log in callbacks_of_kind(settings.callbacks, StepLog):
             step_log.log_ = log
         limits = callbacks_of_kind(settings.callbacks, TimeLimit)
-        last_callbacks: list[Callback] = [TimeLimit(max(limit.seconds - seconds_spent, 1e-9)) for limit in limits]
+        last_callbacks: list[Callback] = [
+            TimeLimit(max(limit.seconds - seconds_spent, 1e-9)) for limit in limits
+        ]
         self._trained_on, self.max_epochs_ = None, settings.max_epochs
         self.learning_rate_, self.batch_size_ = settings.learning_rate, settings.batch_size
         tokenizer = corpus.tokenizer  # callbacks are not to keep the corpus
@@ -577,9 +628,15 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
 
         if checkpoints is not None:
             self._trained_on = corpus.windows.digest()
-            last_callbacks.append(SaveCheckpoints(checkpoints, lambda: storable_copy(so_far()), self._first_epoch))
+            last_callbacks.append(
+                SaveCheckpoints(checkpoints, lambda: storable_copy(so_far()), self._first_epoch)
+            )
         last_callbacks += epoch_reports(self, so_far)
-        with plain_torch(net.device_type), undone_on_error(net) as undo, net.watched(corpus.windows):
+        with (
+            plain_torch(net.device_type),
+            undone_on_error(net) as undo,
+            net.watched(corpus.windows),
+        ):
             if self._trains_further(net):
                 last_callbacks.append(undo)
             bias_factor, direct_factor = learning_rate_factors(self._schedule())

@@ -15,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn_hashnlp._sklearn import Interval, StrOptions, fit_context, name_estimators
 from sklearn_hashnlp.language._base_language_model import BaseLanguageModel, draw_columns
 from sklearn_hashnlp.language._corpus import Sentences, SpecialTokens, read_training_corpus
-from sklearn_hashnlp.language._mixture import ContextBins, Members, MixedText, em_weights_by_bin, interpolate
+from sklearn_hashnlp.language._mixture import (
+    ContextBins,
+    Members,
+    MixedText,
+    em_weights_by_bin,
+    interpolate,
+)
 
 _MAX_CONTEXT_LENGTH = 8
 
@@ -23,41 +29,42 @@ _MAX_CONTEXT_LENGTH = 8
 class InterpolatedLanguageModel(BaseLanguageModel):
     """Mix the probabilities of several language models.
 
-    The probability of a word is the weighted sum of the models' probabilities. The weights maximize the likelihood of a
-    validation text, by expectation maximization [1]_. Models with different errors gain most: a network, n-gram counts,
-    and a cache of the recent words.
+    The probability of a word is the weighted sum of the models' probabilities. The weights maximize
+    the likelihood of a validation text, by expectation maximization [1]_. Models with different
+    errors gain most: a network, n-gram counts, and a cache of the recent words.
 
     Parameters
     ----------
     models : list of language models
-        Models that predict every word of a sentence (``padding="full"``), with the same words; their orders and word
-        ids may differ.
+        Models that predict every word of a sentence (``padding="full"``), with the same words;
+        their orders and word ids may differ.
     weights : {"em", "equal"} or list of float, default="em"
-        ``"em"`` learns the weights on validation text; ``"equal"`` weights all models equally. A list has a weight for
-        each model, and its sum must be 1.
+        ``"em"`` learns the weights on validation text; ``"equal"`` weights all models equally. A
+        list has a weight for each model, and its sum must be 1.
     frequency_bins : bool, default=False
-        Whether to learn weights for each bin of contexts, by the logarithm of their relative frequency in the training
-        text [2]_. For example, an n-gram model may get a large weight after frequent contexts. Only with
-        ``weights="em"``.
+        Whether to learn weights for each bin of contexts, by the logarithm of their relative
+        frequency in the training text [2]_. For example, an n-gram model may get a large weight
+        after frequent contexts. Only with ``weights="em"``.
     context_length : int, default=2
         Number of words in the contexts of ``frequency_bins``.
     prefit : bool, default=False
-        Whether the models are already fitted and are used unchanged. Otherwise ``fit`` fits clones on ``X``, and models
-        that learn a vocabulary, including those within other mixtures, get the vocabulary of the first.
+        Whether the models are already fitted and are used unchanged. Otherwise ``fit`` fits clones
+        on ``X``, and models that learn a vocabulary, including those within other mixtures, get the
+        vocabulary of the first.
     validation_fraction : float, default=0.1
-        Fraction of the sentences of ``X``, taken from its end, used as validation text. Only with ``weights="em"``,
-        without ``X_valid`` and without ``prefit``.
+        Fraction of the sentences of ``X``, taken from its end, used as validation text. Only with
+        ``weights="em"``, without ``X_valid`` and without ``prefit``.
 
     Attributes
     ----------
     models_ : list of language models
         The fitted models.
     weights_ : ndarray of float64 of shape (n_models,) or (n_bins, n_models)
-        The weights; with ``frequency_bins`` for each bin, starting with the most frequent contexts. The last bin is for
-        contexts that do not occur in the training text.
+        The weights; with ``frequency_bins`` for each bin, starting with the most frequent contexts.
+        The last bin is for contexts that do not occur in the training text.
     vocabulary_ : dict of str to int
-        The words of the first model and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is
-        never predicted.
+        The words of the first model and their ids: columns of ``predict_proba``. The last word is
+        ``<s>``, which is never predicted.
     special_tokens_ : tuple of (str, str, str)
         The start and the end of a sentence, and the unknown word.
     reads_across_sentences_ : bool
@@ -66,16 +73,18 @@ class InterpolatedLanguageModel(BaseLanguageModel):
     Notes
     -----
     With ``frequency_bins``, a context with count c in a training text of T contexts has the bin
-    ``ceil(-log((1 + c) / (1 + T)))``. A bin without validation words has the weights of the whole validation text.
+    ``ceil(-log((1 + c) / (1 + T)))``. A bin without validation words has the weights of the whole
+    validation text.
 
     Parameters of the models can be searched under the names of their classes, such as
     ``cachelanguagemodel__cache_size``, as in :func:`sklearn.pipeline.make_pipeline`.
 
     References
     ----------
-    .. [1] Jelinek & Mercer (1980). Interpolated estimation of Markov source parameters from sparse data. Pattern
-           Recognition in Practice.
-    .. [2] Bengio, Ducharme, Vincent & Jauvin (2003). A neural probabilistic language model. JMLR 3, section 3.
+    .. [1] Jelinek & Mercer (1980). Interpolated estimation of Markov source parameters from sparse
+           data. Pattern Recognition in Practice.
+    .. [2] Bengio, Ducharme, Vincent & Jauvin (2003). A neural probabilistic language model. JMLR 3,
+           section 3.
 
     Examples
     --------
@@ -141,13 +150,13 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         Parameters
         ----------
         X : iterable of (str or iterable of str), path-like or callable, default=None
-            Training sentences, as in :meth:`HsigmoidLanguageModel.fit`. With ``prefit`` only needed for
-            ``frequency_bins``.
+            Training sentences, as in :meth:`HsigmoidLanguageModel.fit`. With ``prefit`` only needed
+            for ``frequency_bins``.
         y : Ignored
         X_valid : as X, default=None
-            Validation sentences for learning the weights, on which the models must not be trained. They are also passed
-            to ``fit`` of models with a parameter ``X_valid``. None: the last part of ``X``, which is then excluded from
-            training.
+            Validation sentences for learning the weights, on which the models must not be trained.
+            They are also passed to ``fit`` of models with a parameter ``X_valid``. None: the last
+            part of ``X``, which is then excluded from training.
 
         Returns
         -------
@@ -168,7 +177,9 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         parameters = super().get_params(deep=False)
         for name, model in self._named_models() if deep else ():
             parameters[name] = model
-            parameters |= {f"{name}__{key}": value for key, value in model.get_params(deep=True).items()}
+            parameters |= {
+                f"{name}__{key}": value for key, value in model.get_params(deep=True).items()
+            }
         return parameters
 
     def set_params(self, **params: Any) -> Self:
@@ -196,22 +207,33 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         name = type(self).__name__
         for index, model in enumerate(self.models):
             if not isinstance(model, BaseLanguageModel):
-                raise TypeError(f"{name} mixes language models, got {model!r:.60} as models[{index}].")
+                raise TypeError(
+                    f"{name} mixes language models, got {model!r:.60} as models[{index}]."
+                )
         if not self.models:
             raise ValueError(f"{name} needs at least one language model, got models=[].")
         learns = isinstance(self.weights, str) and self.weights == "em"
         if not isinstance(self.weights, str):
             _check_weights(self.weights, len(self.models), name)
         if self.frequency_bins and not learns:
-            raise ValueError(f"{name}(frequency_bins=True) learns weights: set weights='em', got {self.weights!r}.")
+            raise ValueError(
+                f"{name}(frequency_bins=True) learns weights: set weights='em', got "
+                f"{self.weights!r}."
+            )
         if X is None and not self.prefit:
-            raise ValueError(f"{name} needs X, sentences to fit its models on. Set prefit=True if they are fitted.")
+            raise ValueError(
+                f"{name} needs X, sentences to fit its models on. Set prefit=True if they are "
+                "fitted."
+            )
         if X is None and self.frequency_bins:
-            raise ValueError(f"{name}(frequency_bins=True) needs X: the training text, whose contexts are counted.")
+            raise ValueError(
+                f"{name}(frequency_bins=True) needs X: the training text, whose contexts are "
+                "counted."
+            )
         if X_valid is None and self.prefit and learns:
             raise ValueError(
-                f"{name}(prefit=True) needs X_valid: sentences that the models were not trained on, to learn the "
-                "weights from. Or set weights."
+                f"{name}(prefit=True) needs X_valid: sentences that the models were not trained "
+                "on, to learn the weights from. Or set weights."
             )
         if self.prefit:
             for model in self.models:
@@ -222,22 +244,32 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         train = None if X is None else self._read_sentences(X)
         if X_valid is not None:
             return train, self._read_sentences(X_valid)
-        if train is None or self.prefit or not isinstance(self.weights, str) or self.weights == "equal":
+        if (
+            train is None
+            or self.prefit
+            or not isinstance(self.weights, str)
+            or self.weights == "equal"
+        ):
             return train, None
         n_valid = max(1, round(float(self.validation_fraction) * len(train)))
         if n_valid >= len(train):
             raise ValueError(
-                f"{type(self).__name__} cannot split validation sentences off {len(train)}: pass more, or X_valid."
+                f"{type(self).__name__} cannot split validation sentences off {len(train)}: pass "
+                "more, or X_valid."
             )
         return train.part(0, len(train) - n_valid), train.part(len(train) - n_valid, len(train))
 
     def _read_sentences(self, X: Any) -> Sentences:
         name = type(self).__name__
-        corpus = read_training_corpus(X, order=None, special_tokens=_special_tokens(self), caller=name)
+        corpus = read_training_corpus(
+            X, order=None, special_tokens=_special_tokens(self), caller=name
+        )
         assert isinstance(corpus, Sentences)
         return corpus
 
-    def _fit_models(self, train: Sentences | None, valid: Sentences | None) -> list[BaseLanguageModel]:
+    def _fit_models(
+        self, train: Sentences | None, valid: Sentences | None
+    ) -> list[BaseLanguageModel]:
         """Fit clones of the models, all with the vocabulary of the first."""
         assert train is not None
         models: list[BaseLanguageModel] = []
@@ -260,7 +292,9 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         assert valid is not None
         text = members.encode_text(valid)
         log_probs = np.stack(members.log_prob(text), axis=1)
-        weights = em_weights_by_bin(log_probs, text.bins, 1 if members.bins is None else members.bins.n_bins)
+        weights = em_weights_by_bin(
+            log_probs, text.bins, 1 if members.bins is None else members.bins.n_bins
+        )
         return weights[0] if members.bins is None else weights
 
     def _set_members(self, members: Members) -> None:
@@ -295,7 +329,9 @@ class InterpolatedLanguageModel(BaseLanguageModel):
             for index, sampler in enumerate(samplers):
                 rows = np.flatnonzero(chosen == index)
                 if len(rows):
-                    words[rows] = self._members.ids_of_first(index, sampler(contexts.parts[index][rows]))
+                    words[rows] = self._members.ids_of_first(
+                        index, sampler(contexts.parts[index][rows])
+                    )
             return words
 
         return draw
@@ -309,23 +345,36 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         check_is_fitted(self)
         bins = self._members.bins
         # Prefit models are saved as parameters.
-        are_parameters = self.prefit and all(one is other for one, other in zip(self.models_, self.models, strict=True))
+        are_parameters = self.prefit and all(
+            one is other for one, other in zip(self.models_, self.models, strict=True)
+        )
         models = None if are_parameters else self.models_
         values = {"models": models, "context_length": None if bins is None else bins.length}
         arrays = {"weights": self.weights_}
-        return values, arrays if bins is None else arrays | {"context_keys": bins.keys, "context_counts": bins.counts}
+        return values, arrays if bins is None else arrays | {
+            "context_keys": bins.keys,
+            "context_counts": bins.counts,
+        }
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         models = self.models if values["models"] is None else values["models"]
         members = Members.of(models, caller=type(self).__name__)
         if values["context_length"] is not None:
-            bins = ContextBins(values["context_length"], arrays["context_keys"], arrays["context_counts"])
+            bins = ContextBins(
+                values["context_length"], arrays["context_keys"], arrays["context_counts"]
+            )
             bins.check()
             members = replace(members, bins=bins)
         weights = arrays["weights"]
         n_bins = () if members.bins is None else (members.bins.n_bins,)
-        if weights.shape != (*n_bins, len(models)) or weights.dtype != np.float64 or not _are_weights(weights):
-            raise ValueError(f"{weights.dtype} {weights.shape} are no weights of {len(models)} models.")
+        if (
+            weights.shape != (*n_bins, len(models))
+            or weights.dtype != np.float64
+            or not _are_weights(weights)
+        ):
+            raise ValueError(
+                f"{weights.dtype} {weights.shape} are no weights of {len(models)} models."
+            )
         self.weights_ = weights
         self._set_members(members)
 
@@ -333,14 +382,21 @@ class InterpolatedLanguageModel(BaseLanguageModel):
         """Return a clone, which keeps fitted models if ``prefit`` is set."""
         parameters = self.get_params(deep=False)
         keep = self.prefit is True
-        return type(self)(**{key: value if keep else clone(value, safe=False) for key, value in parameters.items()})
+        return type(self)(
+            **{
+                key: value if keep else clone(value, safe=False)
+                for key, value in parameters.items()
+            }
+        )
 
 
 def _special_tokens(model: Any) -> SpecialTokens:
     """Return the special tokens of a model, fitted or not; for a mixture, of its first model."""
     if isinstance(model, InterpolatedLanguageModel):
         return _special_tokens(model.models[0])
-    return model._tokenizer.special_tokens if hasattr(model, "_tokenizer") else SpecialTokens.of(model)
+    return (
+        model._tokenizer.special_tokens if hasattr(model, "_tokenizer") else SpecialTokens.of(model)
+    )
 
 
 def _set_vocabulary(model: Any, first: BaseLanguageModel) -> None:
@@ -349,14 +405,20 @@ def _set_vocabulary(model: Any, first: BaseLanguageModel) -> None:
         for _, one in () if model.prefit else model._named_models():
             _set_vocabulary(one, first)
     elif getattr(model, "vocabulary", first) is None:
-        model.set_params(vocabulary=first.vocabulary_, special_tokens=tuple(first._tokenizer.special_tokens))
+        model.set_params(
+            vocabulary=first.vocabulary_, special_tokens=tuple(first._tokenizer.special_tokens)
+        )
 
 
 def _check_weights(weights: Any, n_models: int, name: str) -> None:
     if len(weights) != n_models:
         raise ValueError(f"{name}: weights has {len(weights)} numbers for {n_models} models.")
-    if not all(isinstance(weight, Real) for weight in weights) or not _are_weights(np.array(weights, dtype=float)):
-        raise ValueError(f"{name}: weights must be numbers of at least 0 that sum to 1, got {weights!r}.")
+    if not all(isinstance(weight, Real) for weight in weights) or not _are_weights(
+        np.array(weights, dtype=float)
+    ):
+        raise ValueError(
+            f"{name}: weights must be numbers of at least 0 that sum to 1, got {weights!r}."
+        )
 
 
 def _are_weights(weights: NDArray[np.float64]) -> bool:

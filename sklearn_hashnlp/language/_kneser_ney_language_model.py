@@ -14,7 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context
 from sklearn_hashnlp._text_files import Decoding, check_errors
-from sklearn_hashnlp.kernels.ngrams._trie import NgramTrie, check_trie, level_sizes, score_all_words, score_positions
+from sklearn_hashnlp.kernels.ngrams._trie import (
+    NgramTrie,
+    check_trie,
+    level_sizes,
+    score_all_words,
+    score_positions,
+)
 from sklearn_hashnlp.language._arpa import read_arpa, write_arpa
 from sklearn_hashnlp.language._base_language_model import BaseLanguageModel
 from sklearn_hashnlp.language._corpus import (
@@ -34,30 +40,34 @@ _LN_10 = math.log(10)
 class KneserNeyLanguageModel(BaseLanguageModel):
     """Predict the next word from n-gram counts, by interpolated modified Kneser-Ney smoothing.
 
-    The probability of a word is its discounted count after the last ``order - 1`` words, plus the probability after one
-    word less, weighted by the discounted mass; the recursion ends at the uniform distribution [1]_ [2]_. The counts of
-    shorter n-grams are not their occurrences but the number of distinct words before them.
+    The probability of a word is its discounted count after the last ``order - 1`` words, plus the
+    probability after one word less, weighted by the discounted mass; the recursion ends at the
+    uniform distribution [1]_ [2]_. The counts of shorter n-grams are not their occurrences but the
+    number of distinct words before them.
 
     Parameters
     ----------
     order : int, default=5
         Length of the longest n-grams: the context and the predicted word.
     discounts : "auto", float or array-like of shape (3,) or (order, 3), default="auto"
-        Discounts of counts of 1, 2, and 3 or more. ``"auto"`` computes them for each order from the numbers of n-grams
-        with counts of 1 to 4, by the formula of Chen and Goodman. If these numbers are zero or give a negative
-        discount, as in small texts, all three are ``n1 / (n1 + 2 * n2)`` (Kneser and Ney), or 0.5, 1 and 1.5 if no
-        n-gram has a count of 1 or of 2. A float is the discount of all counts.
+        Discounts of counts of 1, 2, and 3 or more. ``"auto"`` computes them for each order from the
+        numbers of n-grams with counts of 1 to 4, by the formula of Chen and Goodman. If these
+        numbers are zero or give a negative discount, as in small texts, all three are
+        ``n1 / (n1 + 2 * n2)`` (Kneser and Ney), or 0.5, 1 and 1.5 if no n-gram has a count of 1 or
+        of 2. A float is the discount of all counts.
     min_ngram_counts : array-like of int or None, default=None
-        Minimum number of occurrences of the n-grams of each order from 1 on; the last number also holds for all higher
-        orders. ``(1, 1, 2)`` drops trigrams and longer n-grams that occur once, as SRILM does by default. The first
-        must be 1, since ``min_count`` selects the words, and the numbers must not decrease. None keeps all.
+        Minimum number of occurrences of the n-grams of each order from 1 on; the last number also
+        holds for all higher orders. ``(1, 1, 2)`` drops trigrams and longer n-grams that occur
+        once, as SRILM does by default. The first must be 1, since ``min_count`` selects the words,
+        and the numbers must not decrease. None keeps all.
     vocabulary, max_features, min_count, special_tokens
         As in :class:`HsigmoidLanguageModel`.
 
     Attributes
     ----------
     vocabulary_ : dict of str to int
-        The words and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is never predicted.
+        The words and their ids: columns of ``predict_proba``. The last word is ``<s>``, which is
+        never predicted.
     special_tokens_ : tuple of (str, str, str)
         The start and the end of a sentence, and the unknown word.
     reads_across_sentences_ : bool
@@ -69,18 +79,19 @@ class KneserNeyLanguageModel(BaseLanguageModel):
 
     Notes
     -----
-    ``<unk>`` has counts if ``min_count`` or ``max_features`` replace words or the text contains it, and the smallest
-    probability of all words otherwise. By default no n-gram is dropped, and n-grams that start with ``<s>`` keep their
-    occurrences, as in KenLM's ``lmplz``.
+    ``<unk>`` has counts if ``min_count`` or ``max_features`` replace words or the text contains it,
+    and the smallest probability of all words otherwise. By default no n-gram is dropped, and
+    n-grams that start with ``<s>`` keep their occurrences, as in KenLM's ``lmplz``.
 
-    Fitting needs about 60 bytes per token and 50 per distinct n-gram; the fitted model, a backoff model, needs 12 bytes
-    per n-gram of the highest order and 28 per shorter one. There is no ``partial_fit``, since counts cannot be
-    recovered from probabilities.
+    Fitting needs about 60 bytes per token and 50 per distinct n-gram; the fitted model, a backoff
+    model, needs 12 bytes per n-gram of the highest order and 28 per shorter one. There is no
+    ``partial_fit``, since counts cannot be recovered from probabilities.
 
     References
     ----------
     .. [1] Kneser & Ney (1995). Improved backing-off for m-gram language modeling. ICASSP.
-    .. [2] Chen & Goodman (1998). An empirical study of smoothing techniques for language modeling. Harvard TR-10-98.
+    .. [2] Chen & Goodman (1998). An empirical study of smoothing techniques for language modeling.
+           Harvard TR-10-98.
 
     Examples
     --------
@@ -140,7 +151,9 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         """
         name, order = type(self).__name__, int(self.order)
         discounts, min_counts = self._check_discounts(order), self._check_min_ngram_counts(order)
-        corpus = read_training_corpus(X, order=order, special_tokens=SpecialTokens.of(self), caller=name)
+        corpus = read_training_corpus(
+            X, order=order, special_tokens=SpecialTokens.of(self), caller=name
+        )
         tokenizer = build_tokenizer(self, corpus, order=order)
         separate = isinstance(corpus, EncodedWindows)
         windows = tokenizer.windows(corpus)
@@ -156,17 +169,23 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     def save_arpa(self, path: str | PathLike[str]) -> None:
         r"""Save the model in the ARPA format, which KenLM, SRILM and other toolkits read.
 
-        The loaded model has exactly the same probabilities. The special tokens are written as ``<s>``, ``</s>`` and
-        ``<unk>``; ``<s>``, which is never predicted, has the probability zero, written as -99.
+        The loaded model has exactly the same probabilities. The special tokens are written as
+        ``<s>``, ``</s>`` and ``<unk>``; ``<s>``, which is never predicted, has the probability
+        zero, written as -99.
 
         Parameters
         ----------
         path : str or path-like
-            File to write, compressed if its name ends with ``.gz``, ``.bz2`` or ``.xz``; an existing file is replaced
-            atomically.
+            File to write, compressed if its name ends with ``.gz``, ``.bz2`` or ``.xz``; an
+            existing file is replaced atomically.
         """
         check_is_fitted(self)
-        write_arpa(Path(path), self._trie, self._tokenizer.vocabulary.rename(DEFAULT_TOKENS), self.n_ngrams_)
+        write_arpa(
+            Path(path),
+            self._trie,
+            self._tokenizer.vocabulary.rename(DEFAULT_TOKENS),
+            self.n_ngrams_,
+        )
 
     @classmethod
     def load_arpa(
@@ -178,24 +197,26 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     ) -> Self:
         r"""Load a model in the ARPA format, of this or another toolkit.
 
-        The unknown word may be ``<unk>`` or ``<UNK>``, and a logarithm of zero ``-99`` or ``-inf``. N-grams with
-        ``<s>`` after another word are skipped: no sentence has them.
+        The unknown word may be ``<unk>`` or ``<UNK>``, and a logarithm of zero ``-99`` or ``-inf``.
+        N-grams with ``<s>`` after another word are skipped: no sentence has them.
 
         Parameters
         ----------
         path : str or path-like
             File to read; it may be compressed (.gz, .bz2, .xz or .zip).
         encoding : str, default="utf-8"
-            The encoding of the file, such as ``"cp1252"`` or ``"utf-16"``. A byte order mark is skipped.
+            The encoding of the file, such as ``"cp1252"`` or ``"utf-16"``. A byte order mark is
+            skipped.
         errors : {"strict", "replace", "surrogateescape"}, default="surrogateescape"
-            Bytes that are not in the encoding: an error, the replacement character U+FFFD, or lone surrogates, which
-            :meth:`save_arpa` writes back unchanged.
+            Bytes that are not in the encoding: an error, the replacement character U+FFFD, or lone
+            surrogates, which :meth:`save_arpa` writes back unchanged.
 
         Returns
         -------
         KneserNeyLanguageModel
-            A fitted model with the file's order, words and probabilities, whatever their smoothing. Its ``discounts_``
-            are NaN. If the file lacks ``</s>`` or ``<unk>``, their probability is zero, represented by 10**-99.
+            A fitted model with the file's order, words and probabilities, whatever their smoothing.
+            Its ``discounts_`` are NaN. If the file lacks ``</s>`` or ``<unk>``, their probability
+            is zero, represented by 10**-99.
 
         Raises
         ------
@@ -238,7 +259,8 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         log_probs = self._log_probs(contexts)
         ids = np.empty((len(contexts), k), dtype=np.int64)
         for row, chosen in zip(log_probs, ids, strict=True):
-            candidates = np.flatnonzero(row >= np.partition(row, -k)[-k])  # more than k if there are ties
+            # more than k if there are ties
+            candidates = np.flatnonzero(row >= np.partition(row, -k)[-k])
             chosen[:] = candidates[np.argsort(-row[candidates], kind="stable")[:k]]
         return np.take_along_axis(log_probs, ids, axis=1), ids
 
@@ -249,30 +271,31 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         discounts = np.asarray(self.discounts)
         if discounts.dtype.kind not in "iuf" or discounts.shape not in ((), (3,), (order, 3)):
             raise ValueError(
-                f"{type(self).__name__}(order={order}) takes discounts='auto', a number, three numbers or an array of "
-                f"shape ({order}, 3), got {self.discounts!r}."
+                f"{type(self).__name__}(order={order}) takes discounts='auto', a number, three "
+                f"numbers or an array of shape ({order}, 3), got {self.discounts!r}."
             )
         if not ((discounts > 0) & (discounts <= (1, 2, 3))).all():
             raise ValueError(
-                f"{type(self).__name__}: discounts of counts of 1, 2 and 3 must be above 0 and at most 1, 2 and 3, got "
-                f"{self.discounts!r}."
+                f"{type(self).__name__}: discounts of counts of 1, 2 and 3 must be above 0 and at "
+                f"most 1, 2 and 3, got {self.discounts!r}."
             )
-        return np.broadcast_to(discounts[..., np.newaxis] if discounts.ndim == 0 else discounts, (order, 3)).astype(
-            float
-        )
+        return np.broadcast_to(
+            discounts[..., np.newaxis] if discounts.ndim == 0 else discounts, (order, 3)
+        ).astype(float)
 
     def _check_min_ngram_counts(self, order: int) -> list[int]:
         """Return the minimum count of the n-grams of each order."""
         counts = np.asarray([1] if self.min_ngram_counts is None else self.min_ngram_counts)
         if counts.dtype.kind not in "iu" or counts.ndim != 1 or not 1 <= len(counts) <= order:
             raise ValueError(
-                f"{type(self).__name__}(order={order}) takes as min_ngram_counts up to {order} integers, one for each "
-                f"order, got {self.min_ngram_counts!r}."
+                f"{type(self).__name__}(order={order}) takes as min_ngram_counts up to {order} "
+                f"integers, one for each order, got {self.min_ngram_counts!r}."
             )
         if counts[0] != 1 or (np.diff(counts) < 0).any():
             raise ValueError(
-                f"{type(self).__name__}: min_ngram_counts must begin with 1, and none may be smaller than the one "
-                f"before, got {self.min_ngram_counts!r}. min_count chooses the words."
+                f"{type(self).__name__}: min_ngram_counts must begin with 1, and none may be "
+                f"smaller than the one before, got {self.min_ngram_counts!r}. min_count chooses "
+                "the words."
             )
         return [int(count) for count in np.pad(counts, (0, order - len(counts)), mode="edge")]
 
@@ -283,9 +306,14 @@ class KneserNeyLanguageModel(BaseLanguageModel):
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._set_model_state(values, arrays)
         order = self._tokenizer.order
-        discounts, trie = arrays["discounts"], NgramTrie(**{name: arrays[name] for name in NgramTrie._fields})
+        discounts, trie = (
+            arrays["discounts"],
+            NgramTrie(**{name: arrays[name] for name in NgramTrie._fields}),
+        )
         if discounts.shape != (order, 3):
-            raise ValueError(f"The discounts have the shape {discounts.shape}, and the order is {order}.")
+            raise ValueError(
+                f"The discounts have the shape {discounts.shape}, and the order is {order}."
+            )
         check_trie(trie, n_words=len(self._tokenizer.vocabulary), order=order)
         self._trie = trie
         self.discounts_ = discounts

@@ -41,14 +41,17 @@ _OWN_KEYS = (
     "hash_seed",
 )  # all other keys of an architecture are arguments of NPLM
 SCORE_ROWS = 1024
-_RISES = 1.4, math.log(3)  # training has diverged if the loss exceeds the first loss by this factor and this term
+# training has diverged if the loss exceeds the first loss by this factor and this term
+_RISES = 1.4, math.log(3)
 HIDDEN_BIAS = "hidden_layer.bias"
 DIRECT = "output_layer.direct"
 _SINGLE = (HIDDEN_BIAS, DIRECT)  # with their own learning rate
 _TABLES = {DIRECT, "embedding.ngrams.weight"}  # with few trained rows
 _PROJECTION = "embedding.linear.weight"
-_PROJECTION_FACTOR = 1 / 3  # chosen empirically: the step of a word also moves the vectors of all other words
-DAMPING = 15  # gradients of single words; without it, the first steps of rare words and nodes are too long
+# chosen empirically: the step of a word also moves the vectors of all other words
+_PROJECTION_FACTOR = 1 / 3
+# gradients of single words; without it, the first steps of rare words and nodes are too long
+DAMPING = 15
 
 
 def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
@@ -65,11 +68,15 @@ def make_nplm(architecture: dict[str, Any], tree: Any) -> NPLM:
         embedding = NgramWordTable(*(architecture[name] for name in names))
     arguments = {name: value for name, value in architecture.items() if name not in _OWN_KEYS}
     if isinstance(arguments["direct_connections"], list):
-        arguments["direct_connections"] = [*arguments["direct_connections"], architecture["hash_seed"]]
+        arguments["direct_connections"] = [
+            *arguments["direct_connections"],
+            architecture["hash_seed"],
+        ]
     if tree is not None:
         arguments["output"] = tree
     network = NPLM(**arguments, embedding=embedding, sparse=True)
-    network.hidden_layer = SteadyLinear(network.hidden_layer)  # the tree kernel computes each row separately anyway
+    # the tree kernel computes each row separately anyway
+    network.hidden_layer = SteadyLinear(network.hidden_layer)
     if isinstance(embedding, ProjectedEmbedding):
         embedding.linear = SteadyLinear(embedding.linear)
     return network
@@ -101,14 +108,20 @@ class WindowDataset(Dataset):
 
     def take(self, rows: NDArray[np.int64] | slice) -> tuple[Tensor, Tensor]:
         """Gather the contexts and targets of some windows as tensors."""
-        context, target = self.windows.take(np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows)
+        context, target = self.windows.take(
+            np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        )
         return torch.from_numpy(context), torch.from_numpy(target)
 
     def on_device(self, device: torch.device) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
         """Copy the words to a device, and return the function that gathers windows there."""
         windows = self.windows
         inputs = torch.from_numpy(windows.inputs).to(device)
-        targets = inputs if windows.targets is windows.inputs else torch.from_numpy(windows.targets).to(device)
+        targets = (
+            inputs
+            if windows.targets is windows.inputs
+            else torch.from_numpy(windows.targets).to(device)
+        )
         codes = None if windows.codes is None else torch.from_numpy(windows.codes).to(device)
         positions = torch.from_numpy(windows.positions).to(device)
         back = torch.arange(-windows.n_context, 0, device=device)
@@ -163,8 +176,9 @@ class LanguageNet(Net):
         loss = -float(self.score_windows(self._sample).mean())
         if not loss <= self._highest_loss():
             raise ValueError(
-                f"{self.divergence} The perplexity of the training sentences is {format_perplexity(loss)}; it was "
-                f"{format_perplexity(self._first_loss)} before the first step."
+                f"{self.divergence} The perplexity of the training sentences is "
+                f"{format_perplexity(loss)}; it was {format_perplexity(self._first_loss)} before "
+                "the first step."
             )
 
     def _highest_loss(self) -> float:
@@ -203,24 +217,35 @@ class LanguageNet(Net):
         """Return matrices, parameters with their own learning rate, and biases without decay."""
         parameters = dict(self.module_.named_parameters())
         others = {key: parameter for key, parameter in parameters.items() if key not in _SINGLE}
-        groups: list[dict[str, Any]] = [{"params": [part for part in others.values() if part.dim() > 1]}]
+        groups: list[dict[str, Any]] = [
+            {"params": [part for part in others.values() if part.dim() > 1]}
+        ]
         groups += [
             {"params": [parameters[key]], "lr": learning_rate * factors.get(key, 1.0)}
             | ({"weight_decay": 0.0} if key == HIDDEN_BIAS else {})
             for key in _SINGLE
             if key in parameters
         ]
-        if name == "adagrad" and _PROJECTION in parameters:  # a layer that reads n signs of +-1 / sqrt(n)
+        # a layer that reads n signs of +-1 / sqrt(n)
+        if name == "adagrad" and _PROJECTION in parameters:
             weight = parameters[_PROJECTION]
             groups[0]["params"] = [part for part in groups[0]["params"] if part is not weight]
             root = math.sqrt(weight.shape[1])
-            groups.append({"params": [weight], "lr": learning_rate * _PROJECTION_FACTOR / root, "eps": eps / root})
+            groups.append(
+                {
+                    "params": [weight],
+                    "lr": learning_rate * _PROJECTION_FACTOR / root,
+                    "eps": eps / root,
+                }
+            )
         biases = [part for part in others.values() if part.dim() == 1]
         return [*groups, {"params": biases, "weight_decay": 0.0}]
 
     def to_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the state of the optimizer, with the trained rows of each parameter only."""
-        return read_state(self.module_, self.optimizer_).to_training_state(dict(self.module_.named_parameters()))
+        return read_state(self.module_, self.optimizer_).to_training_state(
+            dict(self.module_.named_parameters())
+        )
 
 
 class Perplexities(Callback):  # type: ignore[misc]  # skorch has no types
@@ -264,8 +289,12 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
     def on_epoch_begin(self, net: Any, **_: Any) -> None:
         """Seed the generators."""
         layers = _dropout_layers(net)
-        order_seed, *seeds = np.random.SeedSequence((self.seed, len(net.history))).generate_state(1 + len(layers))
-        net.iterator_train__generator.bit_generator.state = np.random.default_rng(order_seed).bit_generator.state
+        order_seed, *seeds = np.random.SeedSequence((self.seed, len(net.history))).generate_state(
+            1 + len(layers)
+        )
+        net.iterator_train__generator.bit_generator.state = np.random.default_rng(
+            order_seed
+        ).bit_generator.state
         for layer, seed in zip(layers, seeds, strict=True):
             if net.device_type == "cpu":
                 layer.generator = np.random.default_rng(seed)
@@ -281,10 +310,15 @@ class SeedEpochs(Callback):  # type: ignore[misc]  # skorch has no types
 def _dropout_layers(net: Any) -> list[SeededDropout]:
     module = net.module_
     layers = [module.dropout, module.embedding_dropout, module.word_dropout]
-    return [*layers, module.embedding.dropout] if isinstance(module.embedding, NgramWordTable) else layers
+    return (
+        [*layers, module.embedding.dropout]
+        if isinstance(module.embedding, NgramWordTable)
+        else layers
+    )
 
 
-# "cluster" and "binary_cluster" use co-occurrence vectors, "learned" the hidden states of a small network.
+# "cluster" and "binary_cluster" use co-occurrence vectors, "learned" the hidden states of a small
+# network.
 WordTree: TypeAlias = Literal[ClassTree, "learned", "cluster", "binary_cluster"]
 _HIDDEN_ROWS = 4096  # windows per batch of hidden states
 _MAX_CONTEXT_WORDS = 2000  # columns for each distance: only the most frequent words
@@ -304,8 +338,9 @@ def language_tree(
     if isinstance(tree, SoftmaxTree):
         if tree.n_classes != n_classes:
             raise ValueError(
-                f"{caller}: the tree has {tree.n_classes} classes, and {n_classes} words can be predicted: all of "
-                "vocabulary_ but '<s>'. Fix the words by vocabulary and build the tree over them."
+                f"{caller}: the tree has {tree.n_classes} classes, and {n_classes} words can be "
+                "predicted: all of vocabulary_ but '<s>'. Fix the words by vocabulary and build "
+                "the tree over them."
             )
         return tree
     assert tree != "learned", "learned in fit"
@@ -318,12 +353,18 @@ def language_tree(
     return named_tree(tree, counts, seed=seed)
 
 
-def word_clusters(counts: NDArray[np.intp], vectors: NDArray[np.float32], *, seed: int) -> SoftmaxTree:
+def word_clusters(
+    counts: NDArray[np.intp], vectors: NDArray[np.float32], *, seed: int
+) -> SoftmaxTree:
     """Build a tree of about 1.5 sqrt(V) clusters, the smallest with the most frequent words."""
-    # A second level of clusters saves a tenth of the time, but raises the validation perplexity on the Penn Treebank by
-    # 1.7 %.
+    # A second level of clusters saves a tenth of the time, but raises the validation perplexity on
+    # the Penn Treebank by 1.7 %.
     return trees.cluster_tree(
-        counts, vectors, arity=(max(2, 3 * isqrt(len(counts)) // 2),), balance="cost", random_state=seed
+        counts,
+        vectors,
+        arity=(max(2, 3 * isqrt(len(counts)) // 2),),
+        balance="cost",
+        random_state=seed,
     )
 
 
@@ -341,8 +382,11 @@ def cooccurrence_vectors(
     total = np.maximum(counts, 1) * sum(1 / distance for distance in range(1, windows.order))
     rows = csr_array(diags_array(1 / np.sqrt(total)) @ rows)
     n_components = min(n_components, min(rows.shape))
-    with threadpool_limits(1, user_api="blas"):  # the order of summation depends on the number of threads
-        left, singular_values, _ = randomized_svd(rows.astype(np.float32), n_components, n_iter=4, random_state=seed)
+    # the order of summation depends on the number of threads
+    with threadpool_limits(1, user_api="blas"):
+        left, singular_values, _ = randomized_svd(
+            rows.astype(np.float32), n_components, n_iter=4, random_state=seed
+        )
     vectors: NDArray[np.float32] = (left * singular_values).astype(np.float32)
     return vectors
 
@@ -360,33 +404,43 @@ def _count_pairs(windows: WordWindows, n_classes: int, distance: int) -> csr_arr
         columns_before = columns[ids[ends - distance]]
         mask = columns_before >= 0
         ones = np.ones(int(mask.sum()))
-        total = total + csr_array((ones, (ids[ends][mask], columns_before[mask])), shape=total.shape)
+        total = total + csr_array(
+            (ones, (ids[ends][mask], columns_before[mask])), shape=total.shape
+        )
     return csr_array(total)
 
 
-def learned_tree(net: LanguageNet, windows: WordWindows, n_classes: int, *, seed: int) -> SoftmaxTree:
+def learned_tree(
+    net: LanguageNet, windows: WordWindows, n_classes: int, *, seed: int
+) -> SoftmaxTree:
     """Build a tree that clusters words by the hidden states of a network."""
     counts = np.bincount(windows.y, minlength=n_classes)
     return word_clusters(counts, discriminant_vectors(net, windows, n_classes), seed=seed)
 
 
-def discriminant_vectors(net: LanguageNet, windows: WordWindows, n_classes: int) -> NDArray[np.float32]:
+def discriminant_vectors(
+    net: LanguageNet, windows: WordWindows, n_classes: int
+) -> NDArray[np.float32]:
     """Compute mean hidden states before words, shrunk if rare, in linear discriminant space."""
     counts = np.bincount(windows.y, minlength=n_classes)
     shares = counts / counts.sum()
-    with threadpool_limits(1, user_api="blas"):  # the order of summation depends on the number of threads
+    # the order of summation depends on the number of threads
+    with threadpool_limits(1, user_api="blas"):
         means, total = _hidden_moments(net, windows, n_classes)
         between = (means * shares[:, np.newaxis]).T @ means
         within = total - between
         within += np.eye(len(within)) * max(_MIN_VARIANCE * np.trace(within) / len(within), 1e-12)
         values, axes = eigh(between, within)
-        variances = np.maximum(values - n_classes / counts.sum(), 0.0)  # without that of the error of the means
+        # without that of the error of the means
+        variances = np.maximum(values - n_classes / counts.sum(), 0.0)
         shrinkage = variances / (variances + 1 / np.maximum(counts, 1)[:, np.newaxis])
         vectors: NDArray[np.float32] = (means @ axes * shrinkage).astype(np.float32)
     return vectors
 
 
-def mean_hidden_states(net: LanguageNet, windows: WordWindows, n_classes: int) -> NDArray[np.float32]:
+def mean_hidden_states(
+    net: LanguageNet, windows: WordWindows, n_classes: int
+) -> NDArray[np.float32]:
     """Compute the mean hidden state before each word, minus the overall mean; zeros if absent."""
     return _hidden_moments(net, windows, n_classes)[0].astype(np.float32)
 

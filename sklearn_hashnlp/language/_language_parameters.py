@@ -18,7 +18,8 @@ from sklearn_hashnlp.training._checkpoints import Checkpoints, best_epoch
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
 from sklearn_hashnlp.training._settings import Bundle, Decay, EarlyStopping, Schedule, as_bundle
 
-EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)  # early_stopping="valid_loss"
+# early_stopping="valid_loss"
+EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)
 
 
 @dataclass(eq=False, repr=False)
@@ -34,15 +35,18 @@ class Regularization(Bundle):
     word_dropout : float, default=0.0
         Probability that a word of the window is dropped: its whole embedding is zero.
     weight_decay : float, default=0.0
-        Decoupled weight decay: each update also subtracts ``learning_rate * weight_decay`` times the weight. Rows of
-        tables, such as word embeddings, decay only in steps that train them [1]_. Biases do not decay.
+        Decoupled weight decay: each update also subtracts ``learning_rate * weight_decay`` times
+        the weight. Rows of tables, such as word embeddings, decay only in steps that train them
+        [1]_. Biases do not decay.
     max_grad_norm : float or None, default=0.5
-        Maximum norm of the gradient of a batch's mean loss [2]_. None does not clip, and the loss may rise at first.
+        Maximum norm of the gradient of a batch's mean loss [2]_. None does not clip, and the loss
+        may rise at first.
 
     References
     ----------
     .. [1] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR.
-    .. [2] Pascanu, Mikolov & Bengio (2013). On the difficulty of training recurrent neural networks. ICML.
+    .. [2] Pascanu, Mikolov & Bengio (2013). On the difficulty of training recurrent neural
+           networks. ICML.
 
     Examples
     --------
@@ -75,20 +79,22 @@ class Regularization(Bundle):
 class LanguageSchedule(Schedule):  # not a dataclass: it has no ``shuffle``
     """Learning rate schedule of a :class:`HsigmoidLanguageModel`, with two groups of parameters.
 
-    ``partial_fit`` keeps the learning rate constant, after a warmup in the first call of a new model.
+    ``partial_fit`` keeps the learning rate constant, after a warmup in the first call of a new
+    model.
 
     Parameters
     ----------
     decay : {"constant", "linear"}, default="linear"
         ``"linear"``: the learning rate decays linearly to zero over all epochs.
     warmup_steps : int, default=100
-        Steps over which the learning rate rises from zero, at most three epochs; 0 disables warmup, and the loss may
-        rise at first. A pretrained model needs no warmup.
+        Steps over which the learning rate rises from zero, at most three epochs; 0 disables warmup,
+        and the loss may rise at first. A pretrained model needs no warmup.
     plateau : (int, float) or None, default=None
-        Patience and factor: the learning rate is multiplied by the factor after ``patience`` epochs without a lower
-        validation loss. Requires validation sentences.
+        Patience and factor: the learning rate is multiplied by the factor after ``patience`` epochs
+        without a lower validation loss. Requires validation sentences.
     average : bool, default=False
-        Whether to average the weights over the last quarter of the steps. Not with validation sentences or ``resume``.
+        Whether to average the weights over the last quarter of the steps. Not with validation
+        sentences or ``resume``.
     bias_learning_rate : float, default=1.0
         Factor of the learning rate of the hidden layer's bias.
     direct_learning_rate : float, default=1.0
@@ -106,7 +112,10 @@ class LanguageSchedule(Schedule):  # not a dataclass: it has no ``shuffle``
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{name: Schedule._parameter_constraints[name] for name in ("decay", "warmup_steps", "plateau", "average")},
+        **{
+            name: Schedule._parameter_constraints[name]
+            for name in ("decay", "warmup_steps", "plateau", "average")
+        },
         "bias_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
         "direct_learning_rate": [Interval(Real, 0, MAX_REAL, closed="right")],
     }
@@ -143,22 +152,31 @@ _SGD_LEARNING_RATE = 0.25  # multiplied by the square root of the batch size
 _EPOCHS = 5  # with the linear schedule, more epochs overfit for any size of text
 _STEPS = 128  # approximate number of steps per epoch, if the batch size allows
 _LOG_BATCH_SIZES = 5, 9  # 32 to 512
-PARTIAL_FIT_RATE = 1 / 12  # factor after fit: sentences from another domain then cost the old text at most 3 %
-_WARM_START_RATES = 1 / 32, 1 / 4  # factors after fit: the lowest, with the same cost in five epochs; for equal sizes
+# factor after fit: sentences from another domain then cost the old text at most 3 %
+PARTIAL_FIT_RATE = 1 / 12
+# factors after fit: the lowest, with the same cost in five epochs; for equal sizes
+_WARM_START_RATES = 1 / 32, 1 / 4
 
 
-def auto_settings(estimator: Any, n_windows: int, batch_size: int | None, rate_factor: float = 1.0) -> dict[str, Any]:
+def auto_settings(
+    estimator: Any, n_windows: int, batch_size: int | None, rate_factor: float = 1.0
+) -> dict[str, Any]:
     """Return learning rate, epochs and batch size; ``batch_size`` is the previous one, if any."""
     if estimator.batch_size != "auto":
         batch_size = int(estimator.batch_size)
-    elif batch_size is None:  # the optimizer's state depends on it, so a net keeps its first batch size
+    # the optimizer's state depends on it, so a net keeps its first batch size
+    elif batch_size is None:
         batch_size = int(2 ** np.clip(np.round(np.log2(n_windows / _STEPS)), *_LOG_BATCH_SIZES))
     learning_rate = estimator.learning_rate
     if learning_rate == "auto":
         sgd_rate = _SGD_LEARNING_RATE * sqrt(min(batch_size, n_windows))
         learning_rate = _LEARNING_RATES.get(estimator.optimizer, sgd_rate) * rate_factor
     max_epochs = _EPOCHS if estimator.max_epochs == "auto" else int(estimator.max_epochs)
-    return {"learning_rate": float(learning_rate), "max_epochs": max_epochs, "batch_size": batch_size}
+    return {
+        "learning_rate": float(learning_rate),
+        "max_epochs": max_epochs,
+        "batch_size": batch_size,
+    }
 
 
 def warm_start_rate(n_windows: int, n_before: int) -> float:
@@ -188,9 +206,15 @@ def embedding_architecture(estimator: Any, hash_seed: int) -> dict[str, Any]:
     values: dict[str, Any] = {"hashed_words": None, "projected_words": None, "ngram_rows": None}
     if name == "hash":
         names = "num_embeddings", "num_buckets", "embedding_dim", "seed"
-        values["hashed_words"] = dict(zip(names, (*sizes, int(estimator.embedding_dim), hash_seed), strict=True))
+        values["hashed_words"] = dict(
+            zip(names, (*sizes, int(estimator.embedding_dim), hash_seed), strict=True)
+        )
     elif name == "sgnn":
-        values["projected_words"] = {"n_projections": sizes[0], "n_bits": sizes[1], "seed": hash_seed}
+        values["projected_words"] = {
+            "n_projections": sizes[0],
+            "n_bits": sizes[1],
+            "seed": hash_seed,
+        }
     elif name == "ngrams":
         values["ngram_rows"] = sizes[0]
     return values
@@ -232,16 +256,23 @@ def check_network_parameters(estimator: Any) -> None:
     check_sizes(estimator.hidden_layer, HIDDEN_LAYERS, parameter="hidden_layer", caller=name)
     check_sizes(estimator.embedding, EMBEDDINGS, parameter="embedding", caller=name)
     if is_hashed(direct):
-        check_sizes(direct, HASHED_DIRECT, parameter="direct_connections", caller=name, besides=(False, True))
+        check_sizes(
+            direct,
+            HASHED_DIRECT,
+            parameter="direct_connections",
+            caller=name,
+            besides=(False, True),
+        )
         if estimator.output != "hsigmoid":
             raise ValueError(
-                f"{name}(direct_connections={direct!r}) needs output='hsigmoid', where a word has the scores of a path "
-                f"and not of all words. Got output={estimator.output!r}; set direct_connections=True or False."
+                f"{name}(direct_connections={direct!r}) needs output='hsigmoid', where a word has "
+                f"the scores of a path and not of all words. Got output={estimator.output!r}; set "
+                "direct_connections=True or False."
             )
     if estimator.output == "tied_softmax" and (estimator.embedding != "table" or direct):
         raise ValueError(
-            f"{name}(output='tied_softmax') needs embedding='table' and direct_connections=False, got "
-            f"{estimator.embedding!r} and {direct!r}. Set these, or output='softmax'."
+            f"{name}(output='tied_softmax') needs embedding='table' and direct_connections=False, "
+            f"got {estimator.embedding!r} and {direct!r}. Set these, or output='softmax'."
         )
 
 
@@ -260,28 +291,42 @@ def check_same_network(estimator: Any, net: Any, tokenizer: Tokenizer) -> None:
     reading = _reading(tokenizer.padding, tokenizer.special_tokens, tokenizer.far.across_sentences)
     trained = net.get_params_for("module")["architecture"] | reading
     wanted = language_architecture(estimator, tokenizer.vocabulary, trained["hash_seed"])
-    wanted |= _reading(estimator.padding, SpecialTokens.of(estimator), FarContext.of(estimator).across_sentences)
+    wanted |= _reading(
+        estimator.padding, SpecialTokens.of(estimator), FarContext.of(estimator).across_sentences
+    )
     check_unchanged(estimator, wanted, trained, device=net.device, parameters=_PARAMETERS)
 
 
 def _reading(padding: str, special_tokens: SpecialTokens, across_sentences: bool) -> dict[str, Any]:
     """Return the parameters that determine the windows of a sentence."""
-    return {"padding": padding, "across_sentences": across_sentences, "special_tokens": special_tokens}
+    return {
+        "padding": padding,
+        "across_sentences": across_sentences,
+        "special_tokens": special_tokens,
+    }
 
 
 def check_same_training(
-    estimator: Any, model: Any, corpus: TrainingData, checkpoints: Checkpoints, stopping: EarlyStopping | None
+    estimator: Any,
+    model: Any,
+    corpus: TrainingData,
+    checkpoints: Checkpoints,
+    stopping: EarlyStopping | None,
 ) -> None:
     """Check that the resumed training gives the result of an uninterrupted one."""
     own, others = ({"optimizer": one.optimizer, "tree": one.tree} for one in (estimator, model))
     check_unchanged(estimator, own, others)
     if corpus.tokenizer.vocabulary.words != model._tokenizer.vocabulary.words:
-        raise cannot_continue(estimator, "on these words", "on others", "Give the same sentences and vocabulary")
+        raise cannot_continue(
+            estimator, "on these words", "on others", "Give the same sentences and vocabulary"
+        )
     if model._trained_on not in (None, corpus.windows.digest()):
         remedy = "Give the same ones in the same order (each fold of a cross-validation needs a folder of its own)"
         raise cannot_continue(estimator, "on these sentences", "on others", remedy)
     history, first = model.history_, model._first_epoch
-    if any(("valid_loss" in entry) != (corpus.valid_windows is not None) for entry in history[first:]):
+    if any(
+        ("valid_loss" in entry) != (corpus.valid_windows is not None) for entry in history[first:]
+    ):
         now, then = ("with", "without") if corpus.valid_windows is not None else ("without", "with")
         remedy = "Give X_valid and early_stopping as then"
         raise cannot_continue(estimator, f"{now} validation sentences", f"{then} them", remedy)
@@ -289,6 +334,6 @@ def check_same_training(
     if stopping is not None and stopping.restore_best and best not in checkpoints.epochs():
         raise ValueError(
             f"{type(estimator).__name__}: checkpoint_dir={str(checkpoints.folder)!r} lacks "
-            f"{checkpoints.path(best).name}, the best epoch, which early_stopping restores. Train anew in another "
-            "folder, or set early_stopping=False and give the same X_valid."
+            f"{checkpoints.path(best).name}, the best epoch, which early_stopping restores. Train "
+            "anew in another folder, or set early_stopping=False and give the same X_valid."
         )

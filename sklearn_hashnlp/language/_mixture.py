@@ -72,7 +72,9 @@ def interpolate(
     """Return the logarithm of the weighted sum of probabilities."""
     shape = (-1, *[1] * (log_probs[0].ndim - 1))
     with np.errstate(divide="ignore"):  # weights and probabilities may be 0
-        terms = [one + np.log(weights[:, index]).reshape(shape) for index, one in enumerate(log_probs)]
+        terms = [
+            one + np.log(weights[:, index]).reshape(shape) for index, one in enumerate(log_probs)
+        ]
         highest = np.maximum(np.maximum.reduce(terms), np.finfo(np.float64).min)
         total = np.exp(terms[0] - highest)
         for term in terms[1:]:
@@ -86,7 +88,8 @@ class ContextBins:
     """Bins of contexts by their frequency in a training text."""
 
     length: int  # words per context
-    keys: NDArray[np.int64]  # (n_contexts,): sorted; contexts share keys if their ids exceed 64 bits
+    # (n_contexts,): sorted; contexts share keys if their ids exceed 64 bits
+    keys: NDArray[np.int64]
     counts: NDArray[np.int64]  # (n_contexts,)
 
     @classmethod
@@ -111,7 +114,9 @@ class ContextBins:
     def check(self) -> None:
         """Raise an error for arrays that :meth:`count` cannot have returned."""
         arrays = (self.keys, self.counts)
-        if any(array.dtype != np.int64 or array.shape != (len(self.keys),) for array in arrays) or not len(self.keys):
+        if any(
+            array.dtype != np.int64 or array.shape != (len(self.keys),) for array in arrays
+        ) or not len(self.keys):
             raise ValueError("Expected as many int64 counts as contexts.")
         if self.length < 1 or (np.diff(self.keys) <= 0).any() or (self.counts <= 0).any():
             raise ValueError("Expected ascending contexts with positive counts.")
@@ -123,7 +128,9 @@ class ContextBins:
     def _bins(self, counts: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return frequency bins: the negative log of the relative frequency, rounded up."""
         total = int(self.counts.sum())
-        return map_distinct(lambda count: math.ceil(math.log((1 + total) / (1 + count))), counts).astype(np.uint8)
+        return map_distinct(
+            lambda count: math.ceil(math.log((1 + total) / (1 + count))), counts
+        ).astype(np.uint8)
 
 
 @dataclass(frozen=True)
@@ -146,7 +153,8 @@ class Members:
     """Fitted models that read the same sentences and predict the word ids of the first model."""
 
     models: list[BaseLanguageModel]
-    columns: list[NDArray[np.int64] | None]  # each model's ids of the first model's words; None if they are equal
+    # each model's ids of the first model's words; None if they are equal
+    columns: list[NDArray[np.int64] | None]
     tokenizer: Tokenizer
     bins: ContextBins | None = None
 
@@ -159,18 +167,21 @@ class Members:
             if tokens != first.special_tokens:
                 raise ValueError(
                     f"{caller} mixes models with the same special_tokens, and "
-                    f"{_describe(model, index)} has {', '.join(tokens)}, and {_describe(models[0], 0)} "
-                    f"{', '.join(first.special_tokens)}."
+                    f"{_describe(model, index)} has {', '.join(tokens)}, and "
+                    f"{_describe(models[0], 0)} {', '.join(first.special_tokens)}."
                 )
         columns = [_own_columns(models, index, caller) for index in range(len(models))]
         for index, model in enumerate(models):
             if model._tokenizer.padding != "full":
                 raise ValueError(
-                    f"{caller} mixes models that predict every word of a sentence; {_describe(model, index)} does not, "
-                    f"with padding={model._tokenizer.padding!r}. Fit it with padding='full'."
+                    f"{caller} mixes models that predict every word of a sentence; "
+                    f"{_describe(model, index)} does not, with "
+                    f"padding={model._tokenizer.padding!r}. Fit it with padding='full'."
                 )
         order = max(model._tokenizer.order for model in models)
-        tokenizer = replace(first, id_map=None, order=order, word_encoder=None, caller=caller, far=FarContext())
+        tokenizer = replace(
+            first, id_map=None, order=order, word_encoder=None, caller=caller, far=FarContext()
+        )
         return cls(models, columns, tokenizer)
 
     def with_bins(self, corpus: Sentences, length: int) -> Members:
@@ -183,7 +194,9 @@ class Members:
         parts = [model._encode_text(corpus) for model in self.models]
         bins = np.zeros(len(parts[0]), dtype=np.uint8)
         if self.bins is not None:
-            bins = self.bins.of_text(replace(self.tokenizer, order=self.bins.length + 1).windows(corpus), self._n_ids)
+            bins = self.bins.of_text(
+                replace(self.tokenizer, order=self.bins.length + 1).windows(corpus), self._n_ids
+            )
         return MixedText(parts, bins, parts[0].offsets)
 
     def encode_contexts(self, beginnings: list[list[str]]) -> MixedText:
@@ -191,7 +204,9 @@ class Members:
         across = [model.reads_across_sentences_ for model in self.models]
         own = list(map(self._last_sentence, beginnings)) if any(across) else beginnings
         pairs = zip(self.models, across, strict=True)
-        parts = [model._encode_contexts(beginnings if reads_all else own) for model, reads_all in pairs]
+        parts = [
+            model._encode_contexts(beginnings if reads_all else own) for model, reads_all in pairs
+        ]
         bins = np.zeros(len(beginnings), dtype=np.uint8)
         if self.bins is not None:
             tokenizer = replace(self.tokenizer, order=self.bins.length + 1)
@@ -204,9 +219,13 @@ class Members:
 
     def log_probs(self, contexts: MixedText) -> list[NDArray[np.float64]]:
         """Return each model's log-probabilities of all words after contexts."""
-        results = (model._log_probs(part) for model, part in zip(self.models, contexts.parts, strict=True))
+        results = (
+            model._log_probs(part) for model, part in zip(self.models, contexts.parts, strict=True)
+        )
         pairs = zip(results, self.columns, strict=True)
-        return [log_probs if columns is None else log_probs[:, columns] for log_probs, columns in pairs]
+        return [
+            log_probs if columns is None else log_probs[:, columns] for log_probs, columns in pairs
+        ]
 
     def ids_of_first(self, index: int, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Map the word ids drawn by a model to ids of the first model."""
@@ -214,7 +233,11 @@ class Members:
         return ids if columns is None else np.argsort(columns)[ids]
 
     def _last_sentence(self, words: list[str]) -> list[str]:
-        ends = [index for index, word in enumerate(words, start=1) if word == self.tokenizer.special_tokens.end]
+        ends = [
+            index
+            for index, word in enumerate(words, start=1)
+            if word == self.tokenizer.special_tokens.end
+        ]
         return words[ends[-1] :] if ends else words
 
     @property
@@ -222,7 +245,9 @@ class Members:
         return len(self.tokenizer.vocabulary)
 
 
-def _own_columns(models: list[BaseLanguageModel], index: int, caller: str) -> NDArray[np.int64] | None:
+def _own_columns(
+    models: list[BaseLanguageModel], index: int, caller: str
+) -> NDArray[np.int64] | None:
     """Return a model's ids of the words that the first predicts; check that both have the same."""
     first, model = (one._tokenizer.vocabulary for one in (models[0], models[index]))
     if first.words == model.words:
@@ -232,8 +257,8 @@ def _own_columns(models: list[BaseLanguageModel], index: int, caller: str) -> ND
         if missing is not None:
             raise ValueError(
                 f"{caller} mixes models with the same words, and {missing!r} is a word of "
-                f"{_describe(models[has], has)} but not of {_describe(models[lacks], lacks)}. Fit all of them with "
-                "vocabulary=first.vocabulary_, that of the first."
+                f"{_describe(models[has], has)} but not of {_describe(models[lacks], lacks)}. Fit "
+                "all of them with vocabulary=first.vocabulary_, that of the first."
             )
     return np.array([model.word_to_id[word] for word in first.words[:-1]])
 

@@ -15,7 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.language._base_language_model import BATCH_SIZE, BaseLanguageModel
 from sklearn_hashnlp.language._corpus import word_encoder_of
-from sklearn_hashnlp.language._language_net import LanguageNet, learned_tree, mean_hidden_states, net_from_state
+from sklearn_hashnlp.language._language_net import (
+    LanguageNet,
+    learned_tree,
+    mean_hidden_states,
+    net_from_state,
+)
 from sklearn_hashnlp.language._tokenizer import Tokenizer, WordWindows
 from sklearn_hashnlp.nn._hierarchical_softmax import Search
 from sklearn_hashnlp.persistence import save_word_vectors
@@ -55,8 +60,8 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         contexts : iterable of (str or list of str)
             As in :meth:`KneserNeyLanguageModel.predict`.
         search : {"exact", "greedy"}, default="exact"
-            ``"greedy"`` follows the more probable branch at each node of the tree. This is faster, but does not always
-            return the most probable word. Only with ``output="hsigmoid"``.
+            ``"greedy"`` follows the more probable branch at each node of the tree. This is faster,
+            but does not always return the most probable word. Only with ``output="hsigmoid"``.
 
         Returns
         -------
@@ -66,16 +71,20 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         check_is_fitted(self)
         has_tree = self.net_.module_.output == "hsigmoid"
         if search not in ("exact", "greedy") or (search == "greedy" and not has_tree):
-            choices = "'exact' or 'greedy'," if has_tree else "'exact', since the model has no tree,"
-            raise ValueError(f"{type(self).__name__}.predict needs search to be {choices} got {search!r}.")
+            choices = (
+                "'exact' or 'greedy'," if has_tree else "'exact', since the model has no tree,"
+            )
+            raise ValueError(
+                f"{type(self).__name__}.predict needs search to be {choices} got {search!r}."
+            )
         parts = (self._compute("predict", part, search) for part in self._batches_of(contexts))
         return self._words_of(part.cpu().numpy() for part in parts)
 
     def learned_tree(self, X: Any) -> SoftmaxTree:
         """Build a tree for another model with the same vocabulary from this one's hidden states.
 
-        Words that the network predicts from similar hidden states share a cluster [1]_. One or two epochs of a small
-        network suffice::
+        Words that the network predicts from similar hidden states share a cluster [1]_. One or two
+        epochs of a small network suffice::
 
             tree, vocabulary = first.learned_tree(X), first.vocabulary_
             HsigmoidLanguageModel(tree=tree, vocabulary=vocabulary).fit(X)
@@ -92,7 +101,8 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
 
         References
         ----------
-        .. [1] Mnih & Hinton (2008). A scalable hierarchical distributed language model. NIPS, section 4.
+        .. [1] Mnih & Hinton (2008). A scalable hierarchical distributed language model. NIPS,
+               section 4.
         """
         tree: SoftmaxTree = self._of_states(learned_tree, X, seed=0)
         return tree
@@ -100,8 +110,9 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
     def context_vectors(self, X: Any) -> NDArray[np.float32]:
         """Compute a vector for each word from the contexts that it occurs in.
 
-        The vector is the mean hidden state of the network before the word, minus the mean over all words. Words that
-        occur in similar contexts have similar vectors; ``embeddings_`` instead compares words by the words after them.
+        The vector is the mean hidden state of the network before the word, minus the mean over all
+        words. Words that occur in similar contexts have similar vectors; ``embeddings_`` instead
+        compares words by the words after them.
 
         Parameters
         ----------
@@ -111,8 +122,9 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         Returns
         -------
         ndarray of float32 of shape (n_words, hidden_size)
-            The vectors in the order of ``vocabulary_``; zeros for ``<s>`` and for words that are not in ``X``. With
-            ``direct_connections=True`` they also hold the context's ``(order - 1) * embedding_dim`` embeddings.
+            The vectors in the order of ``vocabulary_``; zeros for ``<s>`` and for words that are
+            not in ``X``. With ``direct_connections=True`` they also hold the context's
+            ``(order - 1) * embedding_dim`` embeddings.
         """
         vectors = self._of_states(mean_hidden_states, X)
         return np.concatenate([vectors, np.zeros_like(vectors[:1])])
@@ -135,16 +147,17 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         Returns
         -------
         list of (str, float)
-            Words and their cosine similarities, the most similar first; ties are in the order of ``vocabulary_``. The
-            word itself and the special tokens ``<s>``, ``</s>`` and ``<unk>`` are excluded.
+            Words and their cosine similarities, the most similar first; ties are in the order of
+            ``vocabulary_``. The word itself and the special tokens ``<s>``, ``</s>`` and ``<unk>``
+            are excluded.
         """
         return self._nearest(self._unit_vectors([word])[0], n, {word}, "most_similar")
 
     def analogy(self, first: str, second: str, third: str, n: int = 10) -> list[tuple[str, float]]:
         """Return the words that are to ``third`` as ``second`` is to ``first``.
 
-        Their vectors have the highest cosine similarity to ``second - first + third``, where each of these is a unit
-        vector (Mikolov, Yih & Zweig 2013, section 4).
+        Their vectors have the highest cosine similarity to ``second - first + third``, where each
+        of these is a unit vector (Mikolov, Yih & Zweig 2013, section 4).
 
         Parameters
         ----------
@@ -172,7 +185,10 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         """Compute a function of the hidden states before the words of a text."""
         windows = self._windows(X)
         if len(windows) == 0:
-            raise ValueError(f"{type(self).__name__} found no word to read: X is empty or its sentences too short.")
+            raise ValueError(
+                f"{type(self).__name__} found no word to read: X is empty or its sentences too "
+                "short."
+            )
         with plain_torch(torch.device(self.net_.device).type):
             return function(self.net_, windows, self._tokenizer.vocabulary.n_classes, **options)
 
@@ -197,19 +213,34 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
 
     def _sampler(self, seed: int) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
         generator = torch.Generator(self.net_.device).manual_seed(seed)
-        return lambda contexts: np.asarray(self._compute("sample", contexts, generator=generator).cpu().numpy())
+        return lambda contexts: np.asarray(
+            self._compute("sample", contexts, generator=generator).cpu().numpy()
+        )
 
-    def _compute(self, method: str, contexts: NDArray[np.int64], *arguments: Any, **options: Any) -> Any:
+    def _compute(
+        self, method: str, contexts: NDArray[np.int64], *arguments: Any, **options: Any
+    ) -> Any:
         """Return the result of a method of the network for contexts."""
         with self._inference() as device:
-            return getattr(self.net_.module_, method)(torch.from_numpy(contexts).to(device), *arguments, **options)
+            return getattr(self.net_.module_, method)(
+                torch.from_numpy(contexts).to(device), *arguments, **options
+            )
 
     def _vectors(self, words: list[str]) -> NDArray[np.float32]:
-        word_encoder, word_to_id = self._tokenizer.word_encoder, self._tokenizer.vocabulary.word_to_id
-        codes = np.array([word_to_id[word] for word in words]) if word_encoder is None else word_encoder.encode(words)
+        word_encoder, word_to_id = (
+            self._tokenizer.word_encoder,
+            self._tokenizer.vocabulary.word_to_id,
+        )
+        codes = (
+            np.array([word_to_id[word] for word in words])
+            if word_encoder is None
+            else word_encoder.encode(words)
+        )
         with self._inference() as device:
             parts = torch.split(torch.from_numpy(codes.astype(np.int64, copy=False)), _MAX_WORDS)
-            vectors = torch.cat([self.net_.module_.embedding(part.to(device)).cpu() for part in parts])
+            vectors = torch.cat(
+                [self.net_.module_.embedding(part.to(device)).cpu() for part in parts]
+            )
             return np.asarray(vectors.numpy())
 
     def _words(self) -> list[str]:
@@ -221,21 +252,28 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         known = self._tokenizer.vocabulary.word_to_id
         for word in words:
             if not isinstance(word, str):
-                raise TypeError(f"{type(self).__name__} has vectors of words: strings, got {word!r}.")
+                raise TypeError(
+                    f"{type(self).__name__} has vectors of words: strings, got {word!r}."
+                )
             if self._tokenizer.word_encoder is None and word not in known:
                 similar = " or ".join(map(repr, get_close_matches(word, known)))
                 hint = f" Did you mean {similar}?" if similar else ""
                 raise ValueError(f"The word {word!r} is not in the vocabulary of the model.{hint}")
         return _unit(self._vectors(words))
 
-    def _nearest(self, vector: NDArray[np.float64], n: int, exclude: set[str], method: str) -> list[tuple[str, float]]:
+    def _nearest(
+        self, vector: NDArray[np.float64], n: int, exclude: set[str], method: str
+    ) -> list[tuple[str, float]]:
         if n < 1:
             raise ValueError(f"{type(self).__name__}.{method} needs n of at least 1, got {n!r}.")
         vocabulary = self._tokenizer.vocabulary
-        # einsum sums in the same order for each word, unlike a matrix product: equal vectors are equally similar.
+        # einsum sums in the same order for each word, unlike a matrix product: equal vectors are
+        # equally similar.
         similarities = np.einsum("ij,j->i", _unit(self.embeddings_), _unit(vector[np.newaxis])[0])
         excluded = [vocabulary.start_id, vocabulary.end_id, vocabulary.unknown_id]
-        excluded += [vocabulary.word_to_id[word] for word in exclude if word in vocabulary.word_to_id]
+        excluded += [
+            vocabulary.word_to_id[word] for word in exclude if word in vocabulary.word_to_id
+        ]
         nearest = np.argsort(-similarities, kind="stable")[: n + len(excluded)].tolist()
         ids = [word_id for word_id in nearest if word_id not in excluded]
         return [(vocabulary.words[word_id], float(similarities[word_id])) for word_id in ids[:n]]
@@ -289,7 +327,10 @@ class NeuralLanguageModel(BaseLanguageModel, FittedNet):
         self.log_ = values["log"]
         self._seeds, self._first_epoch = Seeds(*values["seeds"]), int(values["first_epoch"])
         self._trained_on, self._n_fitted = values["trained_on"], int(values["n_fitted"])
-        self.batch_size_, self.max_epochs_ = int(values["batch_size"]), int(values["planned_epochs"])
+        self.batch_size_, self.max_epochs_ = (
+            int(values["batch_size"]),
+            int(values["planned_epochs"]),
+        )
         self.learning_rate_ = float(values["learning_rate"])
         self._hold(net_from_state(values, arrays, values["history"]), tokenizer, [])
 

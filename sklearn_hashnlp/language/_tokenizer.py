@@ -76,7 +76,9 @@ class WordWindows:
 
     def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Gather contexts, (n_rows, n_context) or, with codes, (..., width), and the next words."""
-        contexts, y = gather_windows(self.inputs, self.targets, self.positions, rows, self.n_context)
+        contexts, y = gather_windows(
+            self.inputs, self.targets, self.positions, rows, self.n_context
+        )
         if self.far.n_words and not self.far.across_sentences:
             mask_before_last(contexts, self.start)
         return contexts if self.codes is None else self.codes[contexts], y
@@ -94,7 +96,9 @@ class WordWindows:
         """Return the windows of some sentences."""
         lengths = np.diff(self.offsets)
         offsets = np.concatenate(([0], np.cumsum(lengths[sentences])))
-        return replace(self, positions=self.positions[np.repeat(sentences, lengths)], offsets=offsets)
+        return replace(
+            self, positions=self.positions[np.repeat(sentences, lengths)], offsets=offsets
+        )
 
     def evenly_spaced(self, n_windows: int) -> WordWindows:
         """Return at most ``n_windows`` windows, evenly spaced, each as a separate sentence."""
@@ -121,7 +125,9 @@ class Tokenizer:
 
     def read(self, X: Any) -> WordWindows:
         """Read sentences or windows."""
-        return self.windows(read_corpus(X, order=self.order, special_tokens=self.special_tokens, caller=self.caller))
+        return self.windows(
+            read_corpus(X, order=self.order, special_tokens=self.special_tokens, caller=self.caller)
+        )
 
     def windows(self, corpus: Sentences | EncodedWindows) -> WordWindows:
         """Encode a corpus and add special tokens to its sentences."""
@@ -144,9 +150,12 @@ class Tokenizer:
         codes = None
         start = vocabulary.start_id
         if self.word_encoder is not None:
-            inputs = (targets != vocabulary.start_id).astype(np.int32)  # 0 is the start token, 1 the end token
+            # 0 is the start token, 1 the end token
+            inputs = (targets != vocabulary.start_id).astype(np.int32)
             inputs[indices] = corpus.ids + 2
-            word_codes = encode_with_special_tokens(self.word_encoder, corpus.words, self.special_tokens)
+            word_codes = encode_with_special_tokens(
+                self.word_encoder, corpus.words, self.special_tokens
+            )
             inputs, codes = _apply_codes(word_codes, inputs)
             start = 0 if codes is not None else int(word_codes[0])
         n_targets = np.maximum(lengths - (order - 1), 0)
@@ -159,23 +168,31 @@ class Tokenizer:
         """Check the ids of a user's windows, and map them to ids of the vocabulary."""
         if self.far.n_words:
             raise ValueError(
-                f"{self.caller}(far_context={self.far.n_words}) needs sentences, and the reader returns windows of "
-                f"{self.order} word ids. Let it return sentences, or set far_context=0."
+                f"{self.caller}(far_context={self.far.n_words}) needs sentences, and the reader "
+                f"returns windows of {self.order} word ids. Let it return sentences, or set "
+                "far_context=0."
             )
         given, id_map = corpus.ids, self.id_map
         if id_map is None:
             raise ValueError(unknown_ids_message(self.caller))
         if given.size and not 0 <= given.min() <= given.max() < len(id_map):
             wrong = given.min() if given.min() < 0 else given.max()
-            raise ValueError(f"{self.caller}: the reader gave the id {wrong}, and vocabulary has {len(id_map)} words.")
+            raise ValueError(
+                f"{self.caller}: the reader gave the id {wrong}, and vocabulary has {len(id_map)} "
+                "words."
+            )
         if (id_map[given[:, -1]] == self.vocabulary.start_id).any():
             raise ValueError(
-                f"{self.caller}: the reader gave a window that ends with {self.special_tokens.start}, which is never "
-                "predicted."
+                f"{self.caller}: the reader gave a window that ends with "
+                f"{self.special_tokens.start}, which is never predicted."
             )
         ids = id_map[given].ravel()
         encoder = self.word_encoder
-        inputs, codes = (ids, None) if encoder is None else _apply_codes(encoder.encode(self.vocabulary.words), ids)
+        inputs, codes = (
+            (ids, None)
+            if encoder is None
+            else _apply_codes(encoder.encode(self.vocabulary.words), ids)
+        )
         positions = np.arange(1, len(corpus) + 1, dtype=np.int64) * self.order - 1
         return WordWindows(inputs, ids, positions, np.arange(len(corpus) + 1), self.order, codes)
 
@@ -183,37 +200,50 @@ class Tokenizer:
         """Read the words of beginnings of sentences."""
         if isinstance(X, str):
             raise TypeError(
-                f"{self.caller} needs a list of contexts, got a single str. Wrap it in a list: [{X!r:.40}]."
+                f"{self.caller} needs a list of contexts, got a single str. Wrap it in a list: "
+                f"[{X!r:.40}]."
             )
         documents = enumerate(as_documents(X, caller=self.caller))
-        return [self.read_context(each, index=index, keep_end=keep_end) for index, each in documents]
+        return [
+            self.read_context(each, index=index, keep_end=keep_end) for index, each in documents
+        ]
 
     def read_context(self, beginning: Any, *, index: int = 0, keep_end: bool) -> list[str]:
         """Read the words of one context; with ``padding="reference"`` it must be long enough."""
         # If the end token is kept, the first word of the next sentence is predicted.
         tokens = self.special_tokens
-        words = tokenize(beginning, index=index, special_tokens=tokens, keep_end=keep_end, caller=self.caller)
+        words = tokenize(
+            beginning, index=index, special_tokens=tokens, keep_end=keep_end, caller=self.caller
+        )
         n_needed = 0 if self.padding == "full" else self.order - 2
         if len(words) < n_needed:
             raise ValueError(
-                f"{self.caller}(order={self.order}, padding='reference') predicts words after {n_needed} others or "
-                f"more, got {words!r:.60} as context {index}. Give the first {n_needed} words of a sentence (sample "
-                "takes them as start=), or train with padding='full', which predicts every word."
+                f"{self.caller}(order={self.order}, padding='reference') predicts words after "
+                f"{n_needed} others or more, got {words!r:.60} as context {index}. Give the first "
+                f"{n_needed} words of a sentence (sample takes them as start=), or train with "
+                "padding='full', which predicts every word."
             )
         return words
 
     def encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         """Encode the last words of each beginning, padded with the start token on the left."""
         width = self.far.n_words + self.order - 1
-        last = [words[max(len(words) - width, 0) :] for words in map(self._pad_sentences, beginnings)]
-        index_of = {word: index for index, word in enumerate(dict.fromkeys(chain.from_iterable(last)), start=2)}
+        last = [
+            words[max(len(words) - width, 0) :] for words in map(self._pad_sentences, beginnings)
+        ]
+        index_of = {
+            word: index
+            for index, word in enumerate(dict.fromkeys(chain.from_iterable(last)), start=2)
+        }
         if self.far.across_sentences:
             index_of |= {self.special_tokens.start: 0, self.special_tokens.end: 1}
         indices = np.zeros((len(beginnings), width), dtype=np.int64)  # of the start token
         for row, words in zip(indices, last, strict=True):
             if words:
                 row[-len(words) :] = [index_of[word] for word in words]
-        contexts: NDArray[np.int64] = self._codes(list(index_of))[indices].astype(np.int64, copy=False)
+        contexts: NDArray[np.int64] = self._codes(list(index_of))[indices].astype(
+            np.int64, copy=False
+        )
         return contexts
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -240,12 +270,25 @@ class Tokenizer:
     ) -> Tokenizer:
         """Build the tokenizer of a stored model."""
         special_tokens = SpecialTokens(*values["special_tokens"])
-        vocabulary, far = Vocabulary(values["words"], special_tokens), FarContext(**values.get("far_context", {}))
+        vocabulary, far = (
+            Vocabulary(values["words"], special_tokens),
+            FarContext(**values.get("far_context", {})),
+        )
         vocabulary.check()
         for name, number, least in (("order", order, 1), ("n_words", far.n_words, 0)):
             if not is_integer(number) or not least <= number <= MAX_INTEGER:
-                raise ValueError(f"{name!r} must be an integer in {least}..{MAX_INTEGER}, got {number!r}")
-        return cls(vocabulary, arrays.get("translation"), order, values["padding"], word_encoder, caller, far)
+                raise ValueError(
+                    f"{name!r} must be an integer in {least}..{MAX_INTEGER}, got {number!r}"
+                )
+        return cls(
+            vocabulary,
+            arrays.get("translation"),
+            order,
+            values["padding"],
+            word_encoder,
+            caller,
+            far,
+        )
 
     def _pad_sentences(self, words: list[str]) -> list[str]:
         """Insert start tokens after each end token if contexts reach across sentences."""
@@ -253,7 +296,9 @@ class Tokenizer:
         if not self.far.across_sentences or end not in words:
             return words
         padding = [start] * (self.order - 1 if self.padding == "full" else 1)
-        return list(chain.from_iterable([word, *padding] if word == end else [word] for word in words))
+        return list(
+            chain.from_iterable([word, *padding] if word == end else [word] for word in words)
+        )
 
     def _codes(self, words: list[str]) -> NDArray[Any]:
         """Return codes or ids of the start token, the end token and words within sentences."""
@@ -276,7 +321,9 @@ def build_tokenizer(
     """Build the tokenizer of a corpus, without a ``vocabulary`` from the training sentences."""
     special_tokens, caller = SpecialTokens.of(estimator), type(estimator).__name__
     if estimator.vocabulary is not None:
-        words, id_map = vocabulary_from_dict(estimator.vocabulary, special_tokens=special_tokens, caller=caller)
+        words, id_map = vocabulary_from_dict(
+            estimator.vocabulary, special_tokens=special_tokens, caller=caller
+        )
         if isinstance(corpus, EncodedWindows):
             _warn_without_end(corpus, estimator.vocabulary, special_tokens, caller)
         return Tokenizer(words, id_map, order, padding, word_encoder, caller, far)
@@ -305,15 +352,18 @@ def _warn_without_end(
     words = [word for word, word_id in vocabulary.items() if word_id in never_followed]
     hint = f" No word follows {words[0]!r}: is it that token?" if len(words) == 1 else ""
     warnings.warn(
-        f"{caller}(special_tokens={tuple(special_tokens)!r}) cannot learn where sentences end: no window of the reader "
-        f"ends with the end token {special_tokens.end!r}, so that sampled sentences go on up to max_length. Set the "
+        f"{caller}(special_tokens={tuple(special_tokens)!r}) cannot learn where sentences end: no "
+        f"window of the reader ends with the end token {special_tokens.end!r}, so that sampled "
+        "sentences go on up to max_length. Set the "
         "reader's own end token." + hint,
         UserWarning,
         stacklevel=level_of_user(),
     )
 
 
-def _apply_codes(codes: NDArray[Any], ids: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
+def _apply_codes(
+    codes: NDArray[Any], ids: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
     """Replace ids by codes of one integer; longer codes are gathered later."""
     return (codes[ids], None) if codes.ndim == 1 else (ids, codes)
 
@@ -321,8 +371,8 @@ def _apply_codes(codes: NDArray[Any], ids: NDArray[np.int32]) -> tuple[NDArray[n
 def unknown_ids_message(caller: str) -> str:
     """Return the error message for word ids without a vocabulary."""
     return (
-        f"{caller} got word ids from its reader and does not know the words. Set vocabulary to the dict from words to "
-        "these ids, or let the reader return sentences."
+        f"{caller} got word ids from its reader and does not know the words. Set vocabulary to the "
+        "dict from words to these ids, or let the reader return sentences."
     )
 
 
@@ -332,7 +382,11 @@ def sentence_windows(
     """Return the contexts of a sentence and the word after each."""
     width = order - 1
     tokens = tokenize(sentence, index=0, special_tokens=special_tokens, caller="sentence_windows")
-    words = [*[special_tokens.start] * (width if padding == "full" else 1), *tokens, special_tokens.end]
+    words = [
+        *[special_tokens.start] * (width if padding == "full" else 1),
+        *tokens,
+        special_tokens.end,
+    ]
     return [(words[end - width : end], words[end]) for end in range(width, len(words))]
 
 
@@ -357,7 +411,9 @@ def read_training_data(
     """Read sentences; split off a validation set for early stopping unless ``X_valid`` is given."""
     name = type(estimator).__name__
     special_tokens = SpecialTokens.of(estimator) if tokenizer is None else tokenizer.special_tokens
-    corpus = read_training_corpus(X, order=int(estimator.order), special_tokens=special_tokens, caller=name)
+    corpus = read_training_corpus(
+        X, order=int(estimator.order), special_tokens=special_tokens, caller=name
+    )
     validation = np.zeros(len(corpus), dtype=np.bool_)
     if stopping is not None and X_valid is None:
         fraction = float(stopping.validation_fraction)
@@ -379,17 +435,20 @@ def read_training_data(
     for purpose, part in (("learn from", windows), ("validate on", valid_windows)):
         if part is not None and len(part) == 0:
             raise ValueError(
-                f"{name} found no window of {tokenizer.order} words to {purpose}: there is no sentence or, with "
-                f"padding='reference', none of {tokenizer.order - 2} words. Set padding='full', or a smaller order."
+                f"{name} found no window of {tokenizer.order} words to {purpose}: there is no "
+                f"sentence or, with padding='reference', none of {tokenizer.order - 2} words. Set "
+                "padding='full', or a smaller order."
             )
     return TrainingData(tokenizer, windows, valid_windows)
 
 
-def _choose_validation(n_sentences: int, fraction: float, seed: int, name: str) -> NDArray[np.int64]:
+def _choose_validation(
+    n_sentences: int, fraction: float, seed: int, name: str
+) -> NDArray[np.int64]:
     if n_sentences == 1:
         raise ValueError(
-            f"{name} cannot split a validation sentence off a single one for early_stopping. Pass more sentences or "
-            "X_valid, or set early_stopping=False."
+            f"{name} cannot split a validation sentence off a single one for early_stopping. Pass "
+            "more sentences or X_valid, or set early_stopping=False."
         )
     n_chosen = min(max(1, round(fraction * n_sentences)), n_sentences - 1)
     return np.random.default_rng(seed).permutation(n_sentences)[:n_chosen]

@@ -11,7 +11,12 @@ from torch import Tensor
 
 from sklearn_hashnlp._constraints import check_dtype, check_shape
 from sklearn_hashnlp._threads import run_in_background
-from sklearn_hashnlp.kernels.embeddings._bags import BagLayout, bag_gradients, embed_bags, group_bags
+from sklearn_hashnlp.kernels.embeddings._bags import (
+    BagLayout,
+    bag_gradients,
+    embed_bags,
+    group_bags,
+)
 from sklearn_hashnlp.nn._hashing import INTEGERS
 from sklearn_hashnlp.nn._tensors import kernels_apply, row_gradient
 
@@ -21,8 +26,8 @@ _MIN_BACKGROUND = 2**11  # minimum number of values for another thread
 class CompiledBag(torch.autograd.Function):
     """Sums of hash embeddings, with coalesced sparse gradients of both tables."""
 
-    # torch's own backward pass creates a gradient row for each value of each document, sorts and sums them. Here the
-    # gradient of each row of a table is summed once.
+    # torch's own backward pass creates a gradient row for each value of each document, sorts and
+    # sums them. Here the gradient of each row of a table is summed once.
 
     @staticmethod
     def forward(
@@ -39,8 +44,13 @@ class CompiledBag(torch.autograd.Function):
         """Embed documents."""
         n_slots, n_rows = len(pool), len(pool if importance is None else importance)
         grouping = (group_bags, rows, slots, indptr, n_rows, n_slots)
-        # Only the backward pass needs the values in groups: they are grouped during the forward pass.
-        groups = run_in_background(*grouping) if needs_backward and slots.size > _MIN_BACKGROUND else None
+        # Only the backward pass needs the values in groups: they are grouped during the forward
+        # pass.
+        groups = (
+            run_in_background(*grouping)
+            if needs_backward and slots.size > _MIN_BACKGROUND
+            else None
+        )
         bags = embed_bags(
             rows,
             slots,
@@ -51,7 +61,8 @@ class CompiledBag(torch.autograd.Function):
             layout,
         )
         ctx.groups = (lambda: group_bags(*grouping[1:])) if groups is None else groups.result
-        ctx.save_for_backward(pool, importance, counts)  # lets torch detect changes before the backward pass
+        # lets torch detect changes before the backward pass
+        ctx.save_for_backward(pool, importance, counts)
         ctx.bags, ctx.layout = bags, layout
         return torch.from_numpy(bags.documents)
 
@@ -61,10 +72,11 @@ class CompiledBag(torch.autograd.Function):
         gradient: Tensor,  # (n_documents, output_dim)
     ) -> tuple[Tensor | None, ...]:
         """Compute the gradients of both tables."""
-        if torch.is_grad_enabled():  # torch's once_differentiable does not raise if `gradient` is a constant
+        # torch's once_differentiable does not raise if `gradient` is a constant
+        if torch.is_grad_enabled():
             raise RuntimeError(
-                "Hash embeddings with sparse=True have first derivatives only, but create_graph=True needs more. "
-                "Set create_graph=False, or sparse=False."
+                "Hash embeddings with sparse=True have first derivatives only, but "
+                "create_graph=True needs more. Set create_graph=False, or sparse=False."
             )
         pool, importance, counts = ctx.saved_tensors
         d_pool, d_importance = bag_gradients(
@@ -79,7 +91,9 @@ class CompiledBag(torch.autograd.Function):
         needed = ctx.needs_input_grad
         return (
             row_gradient(*d_pool, pool.shape) if needed[0] else None,
-            row_gradient(*d_importance, importance.shape) if needed[1] and d_importance is not None else None,
+            row_gradient(*d_importance, importance.shape)
+            if needed[1] and d_importance is not None
+            else None,
             *[None] * 6,
         )
 
@@ -106,7 +120,8 @@ def check_bags(caller: str, ids: Tensor, offsets: Tensor, weights: Tensor | None
     if weights is not None:
         check_shape(caller, "per_sample_weights", weights, len(ids), note=", a weight for each id")
     if torch.compiler.is_compiling() or offsets.is_cuda:
-        # Reading the values would wait for the device and cannot be compiled, so the assertion runs on the device.
+        # Reading the values would wait for the device and cannot be compiled, so the assertion runs
+        # on the device.
         valid = (offsets[0] == 0) & (offsets[-1] == len(ids)) & (offsets[1:] >= offsets[:-1]).all()
         torch._assert_async(valid, f"{_OFFSETS}.")
     elif not offsets.is_meta:
@@ -118,4 +133,6 @@ def check_bags(caller: str, ids: Tensor, offsets: Tensor, weights: Tensor | None
         decreasing = offsets[1:] < offsets[:-1]
         if decreasing.any():
             index = int(decreasing.nonzero()[0])
-            raise ValueError(f"{_OFFSETS}; {int(offsets[index])} comes before {int(offsets[index + 1])}.")
+            raise ValueError(
+                f"{_OFFSETS}; {int(offsets[index])} comes before {int(offsets[index + 1])}."
+            )

@@ -30,8 +30,9 @@ _MIN_BACKGROUND = 2**22  # minimum number of multiplications for another thread
 class CompiledPaths(torch.autograd.Function):
     """Log-probabilities of classes by tree paths, with gradients of the visited nodes only."""
 
-    # torch's own operations gather a row of the weight, and add a gradient row, for each visit of a node. Here all
-    # visits of a node in the batch are one small matrix product, forward and backward.
+    # torch's own operations gather a row of the weight, and add a gradient row, for each visit of a
+    # node. Here all visits of a node in the batch are one small matrix product, forward and
+    # backward.
 
     @staticmethod
     def forward(
@@ -56,7 +57,9 @@ class CompiledPaths(torch.autograd.Function):
         ctx.slots = None
         if direct is not None and features is not None:
             hash_constants = np.array(constants, dtype=np.uint64)
-            ctx.slots = locate_features(features.contiguous().numpy(), path_nodes, hash_constants, len(direct))
+            ctx.slots = locate_features(
+                features.contiguous().numpy(), path_nodes, hash_constants, len(direct)
+            )
             add_direct(direct.detach().contiguous().numpy(), ctx.slots, path_nodes, scores)
         add_scores(inputs.numpy(), weight.numpy(), bias.numpy(), path_nodes, scores)
         log_probs, ctx.derivatives = sum_log_probs(scores, path_nodes, len(target))
@@ -74,20 +77,28 @@ class CompiledPaths(torch.autograd.Function):
         if torch.is_grad_enabled():
             return _differentiable_gradients(ctx, gradient)
         inputs, weight = (tensor.detach().contiguous() for tensor in ctx.saved_tensors[:2])
-        path_nodes, (needs_inputs, needs_weight, needs_bias, needs_direct) = ctx.path_nodes, ctx.needs_input_grad[:4]
+        path_nodes, (needs_inputs, needs_weight, needs_bias, needs_direct) = (
+            ctx.path_nodes,
+            ctx.needs_input_grad[:4],
+        )
         rows = path_nodes.weight_rows
         results: list[Tensor | None] = [None] * _N_ARGUMENTS
-        d_scores = score_gradients(gradient.detach().contiguous().numpy(), ctx.derivatives, path_nodes)
+        d_scores = score_gradients(
+            gradient.detach().contiguous().numpy(), ctx.derivatives, path_nodes
+        )
         task = None
         if needs_weight or needs_bias:
             work = (weight_gradients, inputs.numpy(), d_scores, path_nodes)
-            # Both products read the same arrays and write different ones, so they can run concurrently.
+            # Both products read the same arrays and write different ones, so they can run
+            # concurrently.
             is_large = d_scores.size * weight.shape[1] > _MIN_BACKGROUND
             task = run_in_background(*work) if needs_inputs and is_large else None
             if task is None:
                 d_weight, d_bias = weight_gradients(*work[1:])
         if needs_inputs:
-            results[0] = torch.from_numpy(input_gradients(weight.numpy(), d_scores, path_nodes, len(inputs)))
+            results[0] = torch.from_numpy(
+                input_gradients(weight.numpy(), d_scores, path_nodes, len(inputs))
+            )
         if needs_direct and ctx.slots is not None:
             entries, d_direct = direct_gradients(ctx.slots, d_scores, path_nodes, ctx.n_direct)
             results[3] = row_gradient(entries, d_direct, (ctx.n_direct,), sparse=ctx.sparse)
@@ -107,7 +118,9 @@ def _differentiable_gradients(ctx: Any, gradient: Tensor) -> tuple[Tensor | None
     log_probs = path_log_probs(scorer, ctx.paths, inputs, target, features)
     sources, needed = (inputs, weight, bias, direct), ctx.needs_input_grad[:4]
     chosen = [source for source, is_needed in zip(sources, needed, strict=True) if is_needed]
-    gradients = iter(torch.autograd.grad(log_probs, chosen, gradient, create_graph=True, allow_unused=True))
+    gradients = iter(
+        torch.autograd.grad(log_probs, chosen, gradient, create_graph=True, allow_unused=True)
+    )
     results = [next(gradients) if is_needed else None for is_needed in needed]
     return (*results, *[None] * (_N_ARGUMENTS - len(results)))
 

@@ -19,20 +19,22 @@ from sklearn_hashnlp.nn._hashing import to_int64
 class HashEmbedding(HashTables):
     """Embed integer ids without a dictionary, by trainable, hashed rows of two small tables.
 
-    A feature id w selects k component vectors from a shared pool by k hash functions, and k trainable importance
-    weights by one more:
+    A feature id w selects k component vectors from a shared pool by k hash functions, and k
+    trainable importance weights by one more:
 
     1. row h(w) of the importance table P (n x k) holds p_w;
     2. rows u_1(w) .. u_k(w) of the pool E (B x d) are the component vectors;
     3. e_w = aggregate_i(p_w,i E[u_i(w)]), and p_w is appended to it with ``append_weight=True``.
 
-    Two ids share a vector only if they collide in h and in every u_i, so B can be far smaller than the number of ids.
-    The hash functions are computed from ``seed``; no table of hash values is stored.
+    Two ids share a vector only if they collide in h and in every u_i, so B can be far smaller than
+    the number of ids. The hash functions are computed from ``seed``; no table of hash values is
+    stored.
 
     Parameters
     ----------
     num_embeddings : int
-        Rows of the importance table; n (or K) in the paper. For ``"standard"`` rows of its only table.
+        Rows of the importance table; n (or K) in the paper. For ``"standard"`` rows of its only
+        table.
     embedding_dim : int
         Columns of a component vector; d in the paper.
     num_buckets : int
@@ -40,22 +42,25 @@ class HashEmbedding(HashTables):
     num_hashes : int, default=2
         Component vectors of an id; k in the paper. Ignored by ``"standard"``.
     variant : {"improved", "paper", "standard"}, default="improved"
-        ``"improved"`` [2]_: h and every u_i hash w itself. ``"paper"`` [1]_: w is first hashed to D1(w) in [0, n), and
-        importance and components are those of D1(w), so ids that collide in D1 share everything. ``"standard"``: the
-        hashing trick, row h(w) of one n x d table, without importance weights.
+        ``"improved"`` [2]_: h and every u_i hash w itself. ``"paper"`` [1]_: w is first hashed to
+        D1(w) in [0, n), and importance and components are those of D1(w), so ids that collide in D1
+        share everything. ``"standard"``: the hashing trick, row h(w) of one n x d table, without
+        importance weights.
     aggregation : {"sum", "concat", "median"}, default="sum"
-        How the weighted components are combined. The median of an even number is the mean of the two middle values.
-        Ignored by ``"standard"``.
+        How the weighted components are combined. The median of an even number is the mean of the
+        two middle values. Ignored by ``"standard"``.
     append_weight : bool, default=True
         Whether the k importance weights are appended to the vector. Ignored by ``"standard"``.
     hash_rows : bool, default=True
-        Whether h hashes an id. With False an id is a row number of the first table, as the ids of a dictionary are.
+        Whether h hashes an id. With False an id is a row number of the first table, as the ids of a
+        dictionary are.
     padding_idx : int or None, default=None
         The id whose vector is zero and that trains no row, as in :class:`torch.nn.Embedding`.
     seed : int, default=0
         Seed of the hash functions.
     pool_std : float, default=0.1
-        Standard deviation of the initial pool. 0 is a pool of zeros, which takes no time and no memory until trained.
+        Standard deviation of the initial pool. 0 is a pool of zeros, which takes no time and no
+        memory until trained.
     importance_init : float, default=1.0
         Initial value of all importance weights. 0 takes no time and no memory either.
     sparse : bool, default=False
@@ -71,7 +76,8 @@ class HashEmbedding(HashTables):
         E in the paper; shape (num_embeddings, embedding_dim) for ``"standard"``. Frozen by
         ``module.pool.requires_grad_(False)``.
     importance : Parameter of shape (num_embeddings, num_hashes) or None
-        P in the paper; None for ``"standard"``. Frozen by ``module.importance.requires_grad_(False)``.
+        P in the paper; None for ``"standard"``. Frozen by
+        ``module.importance.requires_grad_(False)``.
     output_dim : int
         Columns of the output: d (k d for ``"concat"``), plus k when weights are appended.
 
@@ -81,9 +87,10 @@ class HashEmbedding(HashTables):
 
     References
     ----------
-    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS,
-           arXiv:1709.03933, section 2, equations 1 and 2.
-    .. [2] Dubois (2017). Hash-Embeddings, https://github.com/YannDubs/Hash-Embeddings, section "Improvements".
+    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations.
+           NIPS, arXiv:1709.03933, section 2, equations 1 and 2.
+    .. [2] Dubois (2017). Hash-Embeddings, https://github.com/YannDubs/Hash-Embeddings, section
+           "Improvements".
 
     Examples
     --------
@@ -123,21 +130,23 @@ class HashEmbedding(HashTables):
 class HashEmbeddingBag(HashTables):
     r"""Sum the hash embeddings of each document's features, weighted by their counts.
 
-    With x_j the weight (such as the count) of feature w_j in a document and e_w the vector of :class:`HashEmbedding`,
-    the vector of the document is sum_j x_j e_(w_j). Its length grows with the document. ``normalize`` divides the sum
-    by the l1 or l2 norm of the document, in which a feature has the weight that it has in the sum, its count times its
-    importance, with k the number of hashes:
+    With x_j the weight (such as the count) of feature w_j in a document and e_w the vector of
+    :class:`HashEmbedding`, the vector of the document is sum_j x_j e_(w_j). Its length grows with
+    the document. ``normalize`` divides the sum by the l1 or l2 norm of the document, in which a
+    feature has the weight that it has in the sum, its count times its importance, with k the number
+    of hashes:
 
     .. math::
         \ell_1: \sum_j \frac{1}{k} \sum_i |x_j\, p_{j,i}|, \qquad
         \ell_2: \sqrt{\sum_j \frac{1}{k} \sum_i (x_j\, p_{j,i})^2}
 
-    Importance weights initialized with inverse document frequencies thus give the l2-normalized TF-IDF weights of
-    information retrieval. The vector of an empty document is zero.
+    Importance weights initialized with inverse document frequencies thus give the l2-normalized
+    TF-IDF weights of information retrieval. The vector of an empty document is zero.
 
     Parameters
     ----------
-    num_embeddings, embedding_dim, num_buckets, num_hashes, variant, aggregation, append_weight, hash_rows
+    num_embeddings, embedding_dim, num_buckets, num_hashes, variant, aggregation, append_weight,
+    hash_rows
         As in :class:`HashEmbedding`.
     normalize : {None, "l1", "l2"}, default=None
         The norm by which the vector of a document is divided.
@@ -146,9 +155,9 @@ class HashEmbeddingBag(HashTables):
     seed, pool_std, importance_init
         As in :class:`HashEmbedding`.
     sparse : bool, default=False
-        Whether gradients of the tables are sparse tensors. On the CPU compiled kernels then compute the module, except
-        for ``"median"``, and with the optimizers of :mod:`sklearn_hashnlp.optim` the cost of a training step does not
-        depend on the size of the tables.
+        Whether gradients of the tables are sparse tensors. On the CPU compiled kernels then compute
+        the module, except for ``"median"``, and with the optimizers of :mod:`sklearn_hashnlp.optim`
+        the cost of a training step does not depend on the size of the tables.
     device, dtype : default=None
         Device and dtype of the tables.
 
@@ -163,8 +172,8 @@ class HashEmbeddingBag(HashTables):
 
     References
     ----------
-    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS,
-           arXiv:1709.03933, section 2 and, for the sum over a document, section 5.
+    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations.
+           NIPS, arXiv:1709.03933, section 2 and, for the sum over a document, section 5.
 
     Examples
     --------
@@ -217,16 +226,19 @@ class HashEmbeddingBag(HashTables):
         )
         self.spec = replace(self.spec, normalize=normalize)
 
-    def forward(self, ids: Tensor, offsets: Tensor, per_sample_weights: Tensor | None = None) -> Tensor:
+    def forward(
+        self, ids: Tensor, offsets: Tensor, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
         """Return the vector of each document, of shape (n_documents, output_dim).
 
         Parameters
         ----------
         ids : Tensor of shape (n_values,), any integer dtype
-            Feature ids of all documents, concatenated, of up to 64 bits; negative ones count modulo 2**64.
+            Feature ids of all documents, concatenated, of up to 64 bits; negative ones count modulo
+            2**64.
         offsets : Tensor of shape (n_documents + 1,), dtype int64 or int32
-            Start of each document in ``ids``, and the end of the last: ``include_last_offset=True`` of
-            :class:`torch.nn.EmbeddingBag`, scipy's ``indptr``.
+            Start of each document in ``ids``, and the end of the last: ``include_last_offset=True``
+            of :class:`torch.nn.EmbeddingBag`, scipy's ``indptr``.
         per_sample_weights : Tensor of shape (n_values,), default=None
             Weight of each feature, of the dtype of the tables; None is all ones.
         """
@@ -247,18 +259,28 @@ class HashEmbeddingBag(HashTables):
             array = ids.to(torch.int64).contiguous().numpy()
             sizes = len(self.pool if self.importance is None else self.importance), len(self.pool)
             located = locate_ids(array, self.spec.constant_array, *sizes, self.layout.variant)
-            arguments = (self.pool, self.importance, per_sample_weights, *located, offsets.contiguous().numpy())
+            arguments = (
+                self.pool,
+                self.importance,
+                per_sample_weights,
+                *located,
+                offsets.contiguous().numpy(),
+            )
             return CompiledBag.apply(*arguments, self.layout, torch.is_grad_enabled())  # type: ignore[no-any-return, no-untyped-call]
         rows, slots = self.locate(ids)  # (values,), (values, k)
         importance = self.weights_of(rows)  # (values, k)
         counts = per_sample_weights.unsqueeze(-1)  # (values, 1)
         weights = importance * counts  # (values, k)
         if self.aggregation == "median" and self.importance is not None:
-            parts = functional.embedding(slots, self.pool, sparse=self.sparse) * importance.unsqueeze(-1)
+            parts = functional.embedding(
+                slots, self.pool, sparse=self.sparse
+            ) * importance.unsqueeze(-1)
             documents = segment_sum(AGGREGATIONS["median"](parts) * counts, offsets)
         elif self.aggregation == "concat" and self.importance is not None:
             columns = zip(slots.unbind(dim=1), weights.unbind(dim=1), strict=True)
-            documents = torch.cat([self._gather(slot, offsets, weight) for slot, weight in columns], dim=1)
+            documents = torch.cat(
+                [self._gather(slot, offsets, weight) for slot, weight in columns], dim=1
+            )
         else:
             documents = self._gather(slots.flatten(), offsets * slots.shape[1], weights.flatten())
         if self.importance is not None and self.append_weight:
@@ -292,7 +314,8 @@ class HashEmbeddingBag(HashTables):
     def _norms(self, weights: Tensor, offsets: Tensor) -> Tensor:
         size = weights.abs() if self.normalize == "l1" else weights.square()
         total = segment_sum(size.mean(dim=1), offsets)
-        total = torch.where(total > 0, total, torch.ones_like(total))  # before the root: its gradient at 0 is infinite
+        # before the root: its gradient at 0 is infinite
+        total = torch.where(total > 0, total, torch.ones_like(total))
         return total if self.normalize == "l1" else total.sqrt()
 
     def extra_repr(self) -> str:

@@ -16,8 +16,8 @@ from sklearn_hashnlp.nn._hierarchical_softmax import HierarchicalSoftmax
 from sklearn_hashnlp.nn._tensors import is_traced
 from sklearn_hashnlp.trees import SoftmaxTree
 
-# Initial length of the weight of a tree's node; chosen from 0.06 to 6 on validation rows of 79 languages and on 10,000
-# synthetic labels.
+# Initial length of the weight of a tree's node; chosen from 0.06 to 6 on validation rows of 79
+# languages and on 10,000 synthetic labels.
 _INITIAL_LENGTH = 3.0
 
 
@@ -27,7 +27,8 @@ class ScoreHead(nn.Sequential):
     def __init__(self, in_features: int, hidden_sizes: Sequence[int], n_classes: int) -> None:
         layers, width = _hidden_layers(in_features, hidden_sizes)
         last = nn.Linear(width, n_classes, device="cpu", dtype=torch.float32)
-        # Orthogonal rows, so that each class has its own gradient on embeddings that are initialized with zeros.
+        # Orthogonal rows, so that each class has its own gradient on embeddings that are
+        # initialized with zeros.
         nn.init.orthogonal_(last.weight)
         nn.init.zeros_(last.bias)
         super().__init__(*layers, last)
@@ -50,9 +51,12 @@ class TreeHead(nn.Sequential):
 
     def __init__(self, in_features: int, hidden_sizes: Sequence[int], tree: SoftmaxTree) -> None:
         layers, width = _hidden_layers(in_features, hidden_sizes)
-        softmax = HierarchicalSoftmax(tree, width, ignore_index=None, sparse=True, device="cpu", dtype=torch.float32)
+        softmax = HierarchicalSoftmax(
+            tree, width, ignore_index=None, sparse=True, device="cpu", dtype=torch.float32
+        )
         if not hidden_sizes:
-            # The document vectors are initially zero: large weights give their embeddings a gradient.
+            # The document vectors are initially zero: large weights give their embeddings a
+            # gradient.
             nn.init.normal_(softmax.weight, std=_INITIAL_LENGTH / math.sqrt(width))
         super().__init__(*layers, softmax)
 
@@ -126,7 +130,9 @@ class HashEmbeddingNetwork(nn.Module):
         width = self.bag.output_dim
         self.head: ScoreHead | TreeHead
         if tree is not None and tree.n_classes != num_classes:
-            raise ValueError(f"The tree must have num_classes={num_classes} classes, got {tree.n_classes}.")
+            raise ValueError(
+                f"The tree must have num_classes={num_classes} classes, got {tree.n_classes}."
+            )
         if tree is None:
             self.head = ScoreHead(width, hidden_sizes, num_classes)
         else:
@@ -153,20 +159,31 @@ class HashEmbeddingNetwork(nn.Module):
         """Return arrays of the bag and a layer without outputs; None if kernels do not apply."""
         return self._arrays(torch.empty(0, self.bag.output_dim), torch.empty(0), (self.bag,))
 
-    def _arrays(self, weight: Tensor, bias: Tensor, modules: Sequence[nn.Module]) -> LinearModel | None:
+    def _arrays(
+        self, weight: Tensor, bias: Tensor, modules: Sequence[nn.Module]
+    ) -> LinearModel | None:
         bag = self.bag
         pool, importance = bag.pool, bag.importance
         is_median = bag.aggregation == "median" and importance is not None
-        if is_median or is_traced() or any(one._forward_hooks or one._forward_pre_hooks for one in modules):
+        if (
+            is_median
+            or is_traced()
+            or any(one._forward_hooks or one._forward_pre_hooks for one in modules)
+        ):
             return None
         tensors = (pool, weight, bias) if importance is None else (pool, weight, bias, importance)
         if not all(
-            one.dtype == torch.float32 and one.device.type == "cpu" and one.is_contiguous() and type(one.data) is Tensor
+            one.dtype == torch.float32
+            and one.device.type == "cpu"
+            and one.is_contiguous()
+            and type(one.data) is Tensor
             for one in tensors
         ):
             return None
         arrays = [one.detach().numpy() for one in tensors]
-        return LinearModel(bag.spec, arrays[0], None if importance is None else arrays[3], arrays[1], arrays[2])
+        return LinearModel(
+            bag.spec, arrays[0], None if importance is None else arrays[3], arrays[1], arrays[2]
+        )
 
     @property
     def tables(self) -> dict[str, float]:

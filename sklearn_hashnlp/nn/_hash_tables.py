@@ -44,7 +44,8 @@ def segment_sum(
 class HashTables(CheckedState):
     """Tables and hash functions of :class:`HashEmbedding` and :class:`HashEmbeddingBag`."""
 
-    importance: nn.Parameter | None  # (num_embeddings, num_hashes): p in the paper; None for ``"standard"``
+    # (num_embeddings, num_hashes): p in the paper; None for ``"standard"``
+    importance: nn.Parameter | None
 
     def __init__(
         self,
@@ -80,8 +81,8 @@ class HashTables(CheckedState):
         first, end = (-(2**63), 2**63) if hash_rows else (0, num_embeddings)
         if padding_idx is not None and not (is_integer(padding_idx) and first <= padding_idx < end):
             raise ValueError(
-                f"{type(self).__name__}: padding_idx must be None or an id, an integer of 64 bits, with "
-                f"hash_rows=False from 0 to {num_embeddings - 1}. Got {padding_idx!r}."
+                f"{type(self).__name__}: padding_idx must be None or an id, an integer of 64 bits, "
+                f"with hash_rows=False from 0 to {num_embeddings - 1}. Got {padding_idx!r}."
             )
         self.spec = spec
         self.num_embeddings = num_embeddings
@@ -100,7 +101,9 @@ class HashTables(CheckedState):
         self._constants = spec.constants
         self.pool = nn.Parameter(lazy_zeros(spec.pool_shape, dtype=dtype, device=device))
         if spec.has_importance:
-            self.importance = nn.Parameter(lazy_zeros(spec.importance_shape, dtype=dtype, device=device))
+            self.importance = nn.Parameter(
+                lazy_zeros(spec.importance_shape, dtype=dtype, device=device)
+            )
         else:
             self.register_parameter("importance", None)
         self._fill()
@@ -126,8 +129,8 @@ class HashTables(CheckedState):
 
     def locate(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Hash feature ids of any shape to rows of both tables, (...) and (..., num_hashes)."""
-        # Rows are h(w), D1(w) for "paper", and w itself with hash_rows=False. Slots are u_1(w) .. u_k(w), those of
-        # D1(w) for "paper", and one column, the rows, for "standard".
+        # Rows are h(w), D1(w) for "paper", and w itself with hash_rows=False. Slots are u_1(w) ..
+        # u_k(w), those of D1(w) for "paper", and one column, the rows, for "standard".
         mixed, high = mix_ids(ids)
         if self.hash_rows:
             rows = slot_tensor(mixed, self._constants[0], self.num_embeddings, high)
@@ -138,7 +141,10 @@ class HashTables(CheckedState):
             return rows, rows.unsqueeze(-1)
         if self.variant == "paper":
             mixed, high = mix_tensor(rows), None
-        slots = [slot_tensor(mixed, constants, self.num_buckets, high) for constants in self._constants[1:]]
+        slots = [
+            slot_tensor(mixed, constants, self.num_buckets, high)
+            for constants in self._constants[1:]
+        ]
         return rows, torch.stack(slots, dim=-1)
 
     def check_rows(self, ids: Tensor) -> None:
@@ -148,8 +154,9 @@ class HashTables(CheckedState):
         smallest, largest = (int(end) for end in torch.aminmax(ids))
         if smallest < 0 or largest >= self.num_embeddings:
             raise ValueError(
-                f"{type(self).__name__}: with hash_rows=False ids must be from 0 to {self.num_embeddings - 1}, got "
-                f"{smallest} to {largest}. Increase num_embeddings, or set hash_rows=True."
+                f"{type(self).__name__}: with hash_rows=False ids must be from 0 to "
+                f"{self.num_embeddings - 1}, got {smallest} to {largest}. Increase num_embeddings, "
+                "or set hash_rows=True."
             )
 
     def weights_of(self, rows: Tensor) -> Tensor:

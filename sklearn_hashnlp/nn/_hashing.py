@@ -28,7 +28,8 @@ def mix_ids(ids: Tensor) -> tuple[Tensor, Tensor | None]:
     low = keys & LOW_32_BITS
     if ids.dtype in _BELOW_2_32 or (is_readable(keys) and torch.equal(low, keys)):
         return _mix(low), None
-    # Without mixing both halves into the first word, whole rows of a grid of low and high halves would collide.
+    # Without mixing both halves into the first word, whole rows of a grid of low and high halves
+    # would collide.
     high = _mix((keys >> 32) & LOW_32_BITS)
     return _mix(low ^ high), high
 
@@ -47,7 +48,8 @@ def to_int64(ids: Tensor) -> Tensor:
 
 def _mix(words: Tensor) -> Tensor:
     """Compute ``fmix32`` of words in place."""
-    # Products of two 32-bit numbers overflow an int64, but the low 32 bits, which are used, are correct.
+    # Products of two 32-bit numbers overflow an int64, but the low 32 bits, which are used, are
+    # correct.
     words ^= words >> 16
     words *= _MULTIPLIER_1
     words &= LOW_32_BITS
@@ -65,8 +67,8 @@ def slot_tensor(
     high: Tensor | None = None,  # (...): second word
 ) -> Tensor:  # (...)
     """Return the slots of mixed ids: ``((a * mixed + c * high + b) >> 32) * size >> 32``."""
-    # torch has no unsigned 64-bit arithmetic, but two's complement gives the same bits, and a mask turns the arithmetic
-    # shift into a logical one.
+    # torch has no unsigned 64-bit arithmetic, but two's complement gives the same bits, and a mask
+    # turns the arithmetic shift into a logical one.
     a, b, *c = (value - 2**64 if value >= 2**63 else value for value in constants)
     slots = mixed * a
     slots += b
@@ -87,9 +89,10 @@ def history_hashes(
     padding_id: int | None = None,
 ) -> Tensor:  # (rows, n_words)
     """Hash the last word, the last two words, ...; -1 if the longer history only adds padding."""
-    # h_0 = 0, h_k = fmix32(h_(k-1) * _GOLDEN + w_k + 1), where w_k is the k-th word from the end: features of
-    # maximum-entropy models with hashed n-grams, section 4 of Mikolov, Deoras, Povey, Burget & Cernocky (2011),
-    # Strategies for training large scale neural network language models, ASRU.
+    # h_0 = 0, h_k = fmix32(h_(k-1) * _GOLDEN + w_k + 1), where w_k is the k-th word from the end:
+    # features of maximum-entropy models with hashed n-grams, section 4 of Mikolov, Deoras, Povey,
+    # Burget & Cernocky (2011), Strategies for training large scale neural network language models,
+    # ASRU.
     context = context.long()  # hashes need more than 32 bits
     hashes = torch.empty_like(context)
     running: Tensor | int = 0

@@ -32,7 +32,14 @@ from sklearn_hashnlp.nn._softmax_layers import (
     unflatten_rows,
 )
 from sklearn_hashnlp.nn._tensors import CheckedState
-from sklearn_hashnlp.nn._tree_torch import PathTensors, Scorer, TreeTensors, all_log_probs, all_scores, path_log_probs
+from sklearn_hashnlp.nn._tree_torch import (
+    PathTensors,
+    Scorer,
+    TreeTensors,
+    all_log_probs,
+    all_scores,
+    path_log_probs,
+)
 from sklearn_hashnlp.trees import SoftmaxTree
 
 Search: TypeAlias = Literal["exact", "greedy"]
@@ -49,9 +56,10 @@ _CONSTRAINTS = {
 class HierarchicalSoftmax(CheckedState):
     r"""Predict a class by a classifier at each inner node on its path from the root of a tree.
 
-    The probability of a class is the product of the probabilities of the branches on its path [1]_. At an inner node
-    with two children, the right child (child 1) has the probability sigmoid(w x + b); at any other node, child j has
-    softmax(W x + b)_j. In a binary tree, with the branches c_i (0 or 1) at the nodes n_i of the path of class y:
+    The probability of a class is the product of the probabilities of the branches on its path [1]_.
+    At an inner node with two children, the right child (child 1) has the probability sigmoid(w x +
+    b); at any other node, child j has softmax(W x + b)_j. In a binary tree, with the branches c_i
+    (0 or 1) at the nodes n_i of the path of class y:
 
     .. math::
         P(y \mid x) = \prod_i P(c_i \mid n_i, x), \quad
@@ -60,22 +68,25 @@ class HierarchicalSoftmax(CheckedState):
     Training on a row needs the scores of one path, about log2(V) in a binary tree, instead of the V
     scores of a full softmax.
 
-    With hashed direct connections, the features of a row, such as hashes of its last words, add weights from a table
-    of size ``n_direct`` to the scores, without a hidden layer [2]_. They add to score j of node i
+    With hashed direct connections, the features of a row, such as hashes of its last words, add
+    weights from a table of size ``n_direct`` to the scores, without a hidden layer [2]_. They add
+    to score j of node i
 
     .. math:: \sum_f \mathrm{direct}[(\mathrm{slot}(f, i) + j) \bmod n_{\mathrm{direct}}]
 
-    with slot(f, i) the hash of the key ``fmix32(f) + i * 0x9E3779B1`` (modulo 2**32) by the hash function of
-    ``direct_seed``. Different features may collide.
+    with slot(f, i) the hash of the key ``fmix32(f) + i * 0x9E3779B1`` (modulo 2**32) by the hash
+    function of ``direct_seed``. Different features may collide.
 
-    On the CPU, in float32 and float64, compiled kernels compute :meth:`forward`, search and sampling; the results do
-    not depend on the number of threads. On other devices and in compiled programs, plain torch is used.
+    On the CPU, in float32 and float64, compiled kernels compute :meth:`forward`, search and
+    sampling; the results do not depend on the number of threads. On other devices and in compiled
+    programs, plain torch is used.
 
     Parameters
     ----------
     tree : SoftmaxTree
-        A tree of V classes, which cannot be changed later. :meth:`state_dict` contains its digest instead of the tree,
-        so save ``tree.to_arrays()`` as well. Loading the state of another tree raises an error.
+        A tree of V classes, which cannot be changed later. :meth:`state_dict` contains its digest
+        instead of the tree, so save ``tree.to_arrays()`` as well. Loading the state of another tree
+        raises an error.
     in_features : int
         Number of input columns.
     n_direct : int, default=0
@@ -83,13 +94,15 @@ class HierarchicalSoftmax(CheckedState):
     direct_seed : int, default=0
         Seed of the hash function of the table.
     ignore_index : int, default=-100
-        Rows with this target, such as padding, are excluded from the loss and have no gradient; None ignores nothing.
+        Rows with this target, such as padding, are excluded from the loss and have no gradient;
+        None ignores nothing.
     reduction : {"mean", "sum", "none"}, default="mean"
         Reduction of the losses of the rows.
     sparse : bool, default=False
-        Whether the gradients of all parameters are coalesced sparse tensors of the visited nodes. With
-        :class:`sklearn_hashnlp.optim.RowwiseAdagrad` or :class:`sklearn_hashnlp.optim.RowwiseAdam`, the cost of a
-        training step then depends on the length of its paths, not on V.
+        Whether the gradients of all parameters are coalesced sparse tensors of the visited nodes.
+        With :class:`sklearn_hashnlp.optim.RowwiseAdagrad` or
+        :class:`sklearn_hashnlp.optim.RowwiseAdam`, the cost of a training step then depends on the
+        length of its paths, not on V.
     device, dtype : default=None
         Device and dtype of the parameters.
 
@@ -98,9 +111,9 @@ class HierarchicalSoftmax(CheckedState):
     n_classes : int
         V.
     weight : Parameter of shape (tree.n_scores, in_features)
-        Node i has the rows ``tree.score_offsets[i] : tree.score_offsets[i + 1]``. Initialized uniformly in
-        +-0.1 / sqrt(in_features): all branches of a node are about equally probable, so a Huffman tree starts near the
-        class frequencies.
+        Node i has the rows ``tree.score_offsets[i] : tree.score_offsets[i + 1]``. Initialized
+        uniformly in +-0.1 / sqrt(in_features): all branches of a node are about equally probable,
+        so a Huffman tree starts near the class frequencies.
     bias : Parameter of shape (tree.n_scores,)
         Initialized with zeros; :meth:`init_bias` sets it from class counts.
     direct : Parameter of shape (n_direct,) or None
@@ -109,13 +122,15 @@ class HierarchicalSoftmax(CheckedState):
     See Also
     --------
     FullSoftmax : The same methods at the cost of V scores per row.
-    torch.nn.AdaptiveLogSoftmaxWithLoss : Torch's layer for many classes; its output has the same fields.
+    torch.nn.AdaptiveLogSoftmaxWithLoss : Torch's layer for many classes; its output has the same
+        fields.
 
     References
     ----------
-    .. [1] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS, section 3.
-    .. [2] Mikolov, Deoras, Povey, Burget & Cernocky (2011). Strategies for training large scale neural network language
-           models. ASRU, section 5.
+    .. [1] Morin & Bengio (2005). Hierarchical probabilistic neural network language model. AISTATS,
+           section 3.
+    .. [2] Mikolov, Deoras, Povey, Burget & Cernocky (2011). Strategies for training large scale
+           neural network language models. ASRU, section 5.
 
     Examples
     --------
@@ -147,7 +162,9 @@ class HierarchicalSoftmax(CheckedState):
     ) -> None:
         super().__init__()
         if not isinstance(tree, SoftmaxTree):
-            raise TypeError(f"HierarchicalSoftmax: tree must be a SoftmaxTree, got {type(tree).__name__}.")
+            raise TypeError(
+                f"HierarchicalSoftmax: tree must be a SoftmaxTree, got {type(tree).__name__}."
+            )
         check_parameters("HierarchicalSoftmax", _CONSTRAINTS, locals())
         self.tree = tree
         self.n_classes = tree.n_classes
@@ -157,24 +174,30 @@ class HierarchicalSoftmax(CheckedState):
         self.ignore_index = ignore_index
         self.reduction = reduction
         self.sparse = sparse
-        self.weight = nn.Parameter(torch.empty((tree.n_scores, in_features), device=device, dtype=dtype))
+        self.weight = nn.Parameter(
+            torch.empty((tree.n_scores, in_features), device=device, dtype=dtype)
+        )
         self.bias = nn.Parameter(torch.empty(tree.n_scores, device=device, dtype=dtype))
         self.direct: nn.Parameter | None
         self.register_parameter(
-            "direct", nn.Parameter(torch.empty(n_direct, device=device, dtype=dtype)) if n_direct else None
+            "direct",
+            nn.Parameter(torch.empty(n_direct, device=device, dtype=dtype)) if n_direct else None,
         )
         # Parents of classes and nodes, shared by kernels and plain torch.
         self.class_up: Tensor
         self.node_up: Tensor
         self.first_rows: Tensor
         for name, array in self._upward_arrays().items():
-            self.register_buffer(name, torch.from_numpy(array).to(self.weight.device), persistent=False)
+            self.register_buffer(
+                name, torch.from_numpy(array).to(self.weight.device), persistent=False
+            )
         widths = np.diff(tree.score_offsets)
         self._max_scores, self._root_width = int(widths.max(initial=1)), int(widths[:1].sum())
         self._width_below = int(widths[1:].max(initial=1))
         self._is_binary = tree.is_binary
         self._max_depth = tree.max_depth
-        self._constants = hash_constants(direct_seed, 1)[0][:2] if n_direct else (0, 0)  # features have no high half
+        # features have no high half
+        self._constants = hash_constants(direct_seed, 1)[0][:2] if n_direct else (0, 0)
         self._tensors: dict[torch.device, TreeTensors] = {}
         self.reset_parameters()
 
@@ -190,18 +213,27 @@ class HierarchicalSoftmax(CheckedState):
     def init_bias(self, counts: ArrayLike) -> None:
         """Set the biases to the log-odds of class counts, to start training near the frequencies.
 
-        For an input of zeros, the probability of each class is then its share of the counts plus one.
+        For an input of zeros, the probability of each class is then its share of the counts plus
+        one.
 
         Parameters
         ----------
         counts : array-like of shape (V,)
             Class counts.
         """
-        smoothed, tree = smoothed_counts(counts, self.n_classes, "HierarchicalSoftmax.init_bias"), self.tree
+        smoothed, tree = (
+            smoothed_counts(counts, self.n_classes, "HierarchicalSoftmax.init_bias"),
+            self.tree,
+        )
         _, nodes, branches = tree.paths()
         path_counts = np.repeat(smoothed, tree.depths)
-        branch_counts = np.bincount(tree.offsets[nodes] + branches, path_counts, minlength=len(tree.children))
-        log_counts, is_binary = map_distinct(math.log, branch_counts), np.repeat(tree.arities == 2, tree.arities)
+        branch_counts = np.bincount(
+            tree.offsets[nodes] + branches, path_counts, minlength=len(tree.children)
+        )
+        log_counts, is_binary = (
+            map_distinct(math.log, branch_counts),
+            np.repeat(tree.arities == 2, tree.arities),
+        )
         first = np.repeat(tree.offsets[:-1], tree.arities)  # first branch of the node
         totals = np.bincount(nodes, path_counts, minlength=tree.n_nodes)
         bias = log_counts - np.where(
@@ -225,21 +257,29 @@ class HierarchicalSoftmax(CheckedState):
         target : Tensor of shape (...), any integer dtype
             The class of each row.
         features : Tensor of shape (..., n_features), any integer dtype, default=None
-            Hashed features of the direct connections, of which the low 32 bits are used; negative numbers are ignored.
-            Required if ``n_direct`` is not 0, otherwise None.
+            Hashed features of the direct connections, of which the low 32 bits are used; negative
+            numbers are ignored. Required if ``n_direct`` is not 0, otherwise None.
 
         Returns
         -------
         output : Tensor of shape (...)
-            log P(target | input), 0 if the target is ``ignore_index``; float32, or float64 for float64 input.
+            log P(target | input), 0 if the target is ``ignore_index``; float32, or float64 for
+            float64 input.
         loss : Tensor of shape (), or (...) with ``reduction="none"``
             Negative log-likelihood; NaN for the mean over no rows.
         """
         inputs, features = self._check(input, features)
         shape = input.shape[:-1]
-        target, keep = check_target("HierarchicalSoftmax", target, shape, self.n_classes, self.ignore_index)
-        inputs, features = keep_rows(inputs, keep), None if features is None else keep_rows(features, keep)
-        return make_output(self._path_log_probs(inputs, target, features), keep, shape, self.reduction)
+        target, keep = check_target(
+            "HierarchicalSoftmax", target, shape, self.n_classes, self.ignore_index
+        )
+        inputs, features = (
+            keep_rows(inputs, keep),
+            None if features is None else keep_rows(features, keep),
+        )
+        return make_output(
+            self._path_log_probs(inputs, target, features), keep, shape, self.reduction
+        )
 
     def log_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
         """Compute log-probabilities of all classes, (..., V), for arguments of :meth:`forward`."""
@@ -257,26 +297,32 @@ class HierarchicalSoftmax(CheckedState):
         result = torch.empty((len(inputs), self.n_classes), dtype=dtype, device=inputs.device)
         for start in range(0, len(inputs), step):
             block = slice(start, start + step)
-            result[block] = all_log_probs(scorer, tensors, inputs[block], None if features is None else features[block])
+            result[block] = all_log_probs(
+                scorer, tensors, inputs[block], None if features is None else features[block]
+            )
         return result
 
     def node_prob(self, input: Tensor, features: Tensor | None = None) -> Tensor:  # noqa: A002
         """Compute the probability of the right child at every inner node of a binary tree.
 
-        The arguments are as in :meth:`forward`; the result has the shape (..., tree.n_nodes), in the order of the tree.
+        The arguments are as in :meth:`forward`; the result has the shape (..., tree.n_nodes), in
+        the order of the tree.
         """
         inputs, features = self._check(input, features)
         if not self.tree.is_binary:
             node = int(np.flatnonzero(self.tree.arities != 2)[0])
             raise ValueError(
-                "HierarchicalSoftmax.node_prob needs a tree whose inner nodes all have two children, "
-                f"but node {node} has {self.tree.arities[node]}; log_prob works for any tree."
+                "HierarchicalSoftmax.node_prob needs a tree whose inner nodes all have two "
+                f"children, but node {node} has {self.tree.arities[node]}; log_prob works for any "
+                "tree."
             )
         scores = all_scores(self._scorer(), self._tensors_on(inputs.device), inputs, features)
         return unflatten_rows(scores.sigmoid(), input.shape[:-1])
 
     @torch.no_grad()
-    def predict(self, input: Tensor, search: Search = "exact", features: Tensor | None = None) -> Tensor:  # noqa: A002
+    def predict(
+        self, input: Tensor, search: Search = "exact", features: Tensor | None = None
+    ) -> Tensor:
         """Predict a class for each row, int64 of shape (...).
 
         Parameters
@@ -284,8 +330,9 @@ class HierarchicalSoftmax(CheckedState):
         input : Tensor of shape (..., in_features)
             Output of the layer below.
         search : {"exact", "greedy"}, default="exact"
-            "exact" predicts the most probable class. "greedy" follows the most probable child of each node, the first
-            at a tie (with two children the right one if its probability is above 0.5).
+            "exact" predicts the most probable class. "greedy" follows the most probable child of
+            each node, the first at a tie (with two children the right one if its probability is
+            above 0.5).
         features : Tensor of shape (..., n_features), default=None
             As for :meth:`forward`.
         """
@@ -299,24 +346,30 @@ class HierarchicalSoftmax(CheckedState):
             scorer = self._scorer()
             tensors = self._tensors_on(inputs.device)
             blocks = self._blocks(inputs, features)
-            classes = torch.cat([tensors.greedy(all_scores(scorer, tensors, *block)) for block in blocks])
+            classes = torch.cat(
+                [tensors.greedy(all_scores(scorer, tensors, *block)) for block in blocks]
+            )
         return unflatten_rows(classes, input.shape[:-1])
 
     @torch.no_grad()
     def topk(self, input: Tensor, k: int, features: Tensor | None = None) -> tuple[Tensor, Tensor]:  # noqa: A002
         """Predict the k most probable classes, see :meth:`FullSoftmax.topk` and :meth:`forward`.
 
-        On the CPU, a best-first search only computes the scores of nodes more probable than the k-th class. The order
-        of equally probable classes is arbitrary.
+        On the CPU, a best-first search only computes the scores of nodes more probable than the
+        k-th class. The order of equally probable classes is arbitrary.
         """
         check_parameters("HierarchicalSoftmax", {"k": integer(1, self.n_classes)}, locals())
         inputs, features = self._check(input, features)
         if not len(self.node_up) or not runs_compiled(inputs, self.weight):
-            results = [self._log_prob(*block).topk(k, dim=1) for block in self._blocks(inputs, features)]
+            results = [
+                self._log_prob(*block).topk(k, dim=1) for block in self._blocks(inputs, features)
+            ]
             log_probs, classes = (torch.cat(parts) for parts in zip(*results, strict=True))
         else:
             log_probs, classes = self._search(inputs, features, k)
-        return unflatten_rows(log_probs, input.shape[:-1]), unflatten_rows(classes, input.shape[:-1])
+        return unflatten_rows(log_probs, input.shape[:-1]), unflatten_rows(
+            classes, input.shape[:-1]
+        )
 
     def topk_with_bound(self, inputs: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """Return the k most probable classes and k + 1 log-probabilities; the last is a bound."""
@@ -329,12 +382,16 @@ class HierarchicalSoftmax(CheckedState):
     def _search(
         self, inputs: Tensor, features: Tensor | None, k: int, *, with_bound: bool = False
     ) -> tuple[Tensor, Tensor]:
-        log_probs = torch.empty((len(inputs), k + with_bound), dtype=inputs.dtype, device=inputs.device)
+        log_probs = torch.empty(
+            (len(inputs), k + with_bound), dtype=inputs.dtype, device=inputs.device
+        )
         classes = torch.empty((len(inputs), k), dtype=torch.int64, device=inputs.device)
         rows, columns, scorer = self._search_arrays(inputs, features)
         best, best_classes = log_probs.numpy(), classes.numpy()
         _map_rows(
-            lambda block: search_best(rows[block], columns[block], scorer, best[block], best_classes[block]),
+            lambda block: search_best(
+                rows[block], columns[block], scorer, best[block], best_classes[block]
+            ),
             len(inputs),
         )
         return log_probs, classes
@@ -350,11 +407,15 @@ class HierarchicalSoftmax(CheckedState):
         """Sample a class for each row, see :meth:`FullSoftmax.sample` and :meth:`forward`."""
         inputs, features = self._check(input, features)
         if runs_compiled(inputs, self.weight):
-            draws = torch.rand(len(inputs), dtype=torch.float64, device=inputs.device, generator=generator)
+            draws = torch.rand(
+                len(inputs), dtype=torch.float64, device=inputs.device, generator=generator
+            )
             classes = self._descend(inputs, features, draws.numpy())
         else:
             blocks = (self._log_prob(*block).exp() for block in self._blocks(inputs, features))
-            classes = torch.cat([torch.multinomial(block, 1, generator=generator).squeeze(1) for block in blocks])
+            classes = torch.cat(
+                [torch.multinomial(block, 1, generator=generator).squeeze(1) for block in blocks]
+            )
         return unflatten_rows(classes, input.shape[:-1])
 
     def get_extra_state(self) -> Tensor:
@@ -367,18 +428,22 @@ class HierarchicalSoftmax(CheckedState):
         own, other = self.get_extra_state().tolist(), state.tolist()
         if own[0] != other[0]:
             raise ValueError(
-                f"HierarchicalSoftmax: the state is of a layer with another tree than {self.tree!r}, in which the "
-                "classes have other paths. Build the layer with the tree of the state."
+                "HierarchicalSoftmax: the state is of a layer with another tree than "
+                f"{self.tree!r}, in which the classes have other paths. Build the layer with the "
+                "tree of the state."
             )
         if own != other:
             raise ValueError(
-                f"HierarchicalSoftmax: the state is of a layer with direct_seed={other[1]} modulo 2**64, this layer "
-                f"has {own[1]}."
+                f"HierarchicalSoftmax: the state is of a layer with direct_seed={other[1]} modulo "
+                f"2**64, this layer has {own[1]}."
             )
 
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
+    ) -> None:
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
-        if self.class_up.device != self.weight.device:  # with assign=True, as into a layer on the meta device
+        # with assign=True, as into a layer on the meta device
+        if self.class_up.device != self.weight.device:
             for name, array in self._upward_arrays().items():
                 setattr(self, name, torch.from_numpy(array).to(self.weight.device))
 
@@ -388,18 +453,31 @@ class HierarchicalSoftmax(CheckedState):
         rows, shape = check_input("HierarchicalSoftmax", input, self.in_features), input.shape[:-1]
         if rows.dtype != self.weight.dtype:
             if not (torch.is_autocast_enabled(rows.device.type) and rows.dtype.is_floating_point):
-                raise TypeError(f"{who} input must have the weight's dtype {self.weight.dtype}, got {rows.dtype}.")
+                raise TypeError(
+                    f"{who} input must have the weight's dtype {self.weight.dtype}, got "
+                    f"{rows.dtype}."
+                )
             rows = rows.to(self.weight.dtype)
         if features is None:
             if self.n_direct:
                 raise ValueError(
-                    f"{who} features of shape (..., n_features) are required with n_direct={self.n_direct}, got "
-                    "None. For rows without features pass negative numbers, or n_features = 0."
+                    f"{who} features of shape (..., n_features) are required with "
+                    f"n_direct={self.n_direct}, got None. For rows without features pass negative "
+                    "numbers, or n_features = 0."
                 )
             return rows, None
         if not self.n_direct:
-            raise ValueError(f"{who} features must be None without direct connections. Set n_direct to use them.")
-        check_shape("HierarchicalSoftmax", "features", features, *shape, "n_features", note=", as many rows as input")
+            raise ValueError(
+                f"{who} features must be None without direct connections. Set n_direct to use them."
+            )
+        check_shape(
+            "HierarchicalSoftmax",
+            "features",
+            features,
+            *shape,
+            "n_features",
+            note=", as many rows as input",
+        )
         check_integers("HierarchicalSoftmax", "features", features)
         return rows, flatten_rows(features).to(torch.int64)
 
@@ -410,14 +488,22 @@ class HierarchicalSoftmax(CheckedState):
         if not runs_compiled(inputs, self.weight):
             return path_log_probs(self._scorer(), self._path_tensors(), inputs, target, features)
         arguments = (inputs, self.weight, self.bias, self.direct, target, features)
-        classes, nodes, rows = (buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows))
+        classes, nodes, rows = (
+            buffer.numpy() for buffer in (self.class_up, self.node_up, self.first_rows)
+        )
         trees = UpwardTree(classes, nodes, rows, self.tree.depths), self._path_tensors()
         return CompiledPaths.apply(*arguments, *trees, self._constants, self.sparse)  # type: ignore[no-any-return, no-untyped-call]
 
     def _blocks(self, rows: Tensor, features: Tensor | None) -> list[tuple[Tensor, Tensor | None]]:
         step = max(_BLOCK // self.n_classes, 1)
         parts = torch.split(rows, step)
-        return list(zip(parts, [None] * len(parts) if features is None else torch.split(features, step), strict=True))
+        return list(
+            zip(
+                parts,
+                [None] * len(parts) if features is None else torch.split(features, step),
+                strict=True,
+            )
+        )
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch has no types for it
@@ -446,11 +532,15 @@ class HierarchicalSoftmax(CheckedState):
     def _scorer(self) -> Scorer:
         return Scorer(self.weight, self.bias, self.direct, self._constants, self.sparse)
 
-    def _search_arrays(self, rows: Tensor, features: Tensor | None) -> tuple[NDArray[Any], NDArray[Any], TreeScorer]:
+    def _search_arrays(
+        self, rows: Tensor, features: Tensor | None
+    ) -> tuple[NDArray[Any], NDArray[Any], TreeScorer]:
         if features is None:
             features = torch.empty((len(rows), 0), dtype=torch.int64, device=rows.device)
         direct = self.weight[:0, 0] if self.direct is None else self.direct
-        weight, bias, table = (tensor.detach().contiguous().numpy() for tensor in (self.weight, self.bias, direct))
+        weight, bias, table = (
+            tensor.detach().contiguous().numpy() for tensor in (self.weight, self.bias, direct)
+        )
         tree, constants = self.tree, np.array(self._constants, dtype=np.uint64)
         shape = tree.children, tree.offsets, tree.score_offsets
         scorer = TreeScorer(*shape, weight, bias, table, constants, self._max_scores)
@@ -461,7 +551,12 @@ class HierarchicalSoftmax(CheckedState):
         if len(self.node_up):
             inputs, columns, scorer = self._search_arrays(rows, features)
             results = classes.numpy()
-            _map_rows(lambda part: descend(inputs[part], columns[part], scorer, draws[part], results[part]), len(rows))
+            _map_rows(
+                lambda part: descend(
+                    inputs[part], columns[part], scorer, draws[part], results[part]
+                ),
+                len(rows),
+            )
         return classes
 
     def extra_repr(self) -> str:

@@ -19,7 +19,9 @@ class SteadyLinear(nn.Linear):
     """A linear layer that, in evaluation on the CPU, computes a row's same bytes in any batch."""
 
     def __init__(self, layer: nn.Linear) -> None:
-        super().__init__(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
+        super().__init__(
+            layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta"
+        )
         self.weight, self.bias = layer.weight, layer.bias
 
     def forward(
@@ -27,7 +29,8 @@ class SteadyLinear(nn.Linear):
         input: Tensor,  # noqa: A002 - torch's name; (rows, in_features)
     ) -> Tensor:  # (rows, out_features)
         """Compute the product in float64, and round it to the dtype of the input."""
-        # The last bits of a matrix product depend on the number of rows; rounding from float64 removes them.
+        # The last bits of a matrix product depend on the number of rows; rounding from float64
+        # removes them.
         if self.training or input.device.type != "cpu":
             return super().forward(input)
         bias = None if self.bias is None else self.bias.double()
@@ -40,7 +43,8 @@ _RESOLUTION = 2**16  # numpy draws 16 bits for each element
 class SeededDropout(nn.Dropout):
     """:class:`torch.nn.Dropout` that draws from ``generator`` if it is set."""
 
-    generator: np.random.Generator | torch.Generator | None = None  # None: torch's default generator
+    # None: torch's default generator
+    generator: np.random.Generator | torch.Generator | None = None
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__(p)
@@ -51,20 +55,25 @@ class SeededDropout(nn.Dropout):
         if self.generator is None or not self.training or self.p == 0.0:
             return super().forward(input)
         if isinstance(self.generator, torch.Generator):
-            mask = torch.empty_like(input, requires_grad=False).bernoulli_(1 - self.p, generator=self.generator)
+            mask = torch.empty_like(input, requires_grad=False).bernoulli_(
+                1 - self.p, generator=self.generator
+            )
         else:
             draws = self.generator.integers(_RESOLUTION, size=tuple(input.shape), dtype=np.uint16)
             mask = torch.from_numpy(draws >= round(self.p * _RESOLUTION)).to(input)
         return input * mask.div_(1 - self.p) if self.p < 1 else input * mask
 
 
-_GAIN = 0.25  # initial gain of the last normalization; with 1, a small text is worse than word frequencies for an epoch
+# initial gain of the last normalization; with 1, a small text is worse than word frequencies for an
+# epoch
+_GAIN = 0.25
 
 
 class ResidualBlock(nn.Module):
     """h + V dropout(relu(U norm(h) + a)) + b, initialized as the identity."""
 
-    def __init__(self, hidden_size: int, dropout: SeededDropout, **place: Any) -> None:  # device and dtype
+    # device and dtype
+    def __init__(self, hidden_size: int, dropout: SeededDropout, **place: Any) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(hidden_size, **place)
         self.first = SteadyLinear(nn.Linear(hidden_size, hidden_size, **place))
@@ -83,9 +92,13 @@ class ResidualBlock(nn.Module):
 class ResidualBlocks(nn.Module):
     """A sequence of residual blocks, and a layer normalization."""
 
-    def __init__(self, hidden_size: int, n_blocks: int, dropout: SeededDropout, **place: Any) -> None:
+    def __init__(
+        self, hidden_size: int, n_blocks: int, dropout: SeededDropout, **place: Any
+    ) -> None:
         super().__init__()
-        self.blocks = nn.ModuleList(ResidualBlock(hidden_size, dropout, **place) for _ in range(n_blocks))
+        self.blocks = nn.ModuleList(
+            ResidualBlock(hidden_size, dropout, **place) for _ in range(n_blocks)
+        )
         self.norm = nn.LayerNorm(hidden_size, **place)
         nn.init.constant_(self.norm.weight, _GAIN)
 
@@ -97,14 +110,15 @@ class ResidualBlocks(nn.Module):
         return normalized
 
 
-_FLOAT32_RESOLUTION = 1e-7  # relative resolution of float32; a smaller deviation is a rounding error
+# relative resolution of float32; a smaller deviation is a rounding error
+_FLOAT32_RESOLUTION = 1e-7
 
 
 class Standardize(nn.Module):
     """Subtract the mean of each column, and divide by the root of the columns' mean variance."""
 
-    # The columns of a projection only differ by their means, so they share the scale. Dividing by its own deviation
-    # would make an almost constant column large.
+    # The columns of a projection only differ by their means, so they share the scale. Dividing by
+    # its own deviation would make an almost constant column large.
     mean: Tensor  # (n_columns,): running mean of each column
     squares: Tensor  # (): sum of the squared deviations from the means
     n_rows: Tensor  # (): number of rows so far
@@ -119,7 +133,9 @@ class Standardize(nn.Module):
     def scale(self) -> Tensor:
         """The divisor; 1 if the columns are constant up to rounding."""
         variance = self.squares / (self.n_rows * len(self.mean)).clamp(min=1)
-        return torch.where(variance > _FLOAT32_RESOLUTION**2 * self.mean.square().mean(), variance.sqrt(), 1.0)
+        return torch.where(
+            variance > _FLOAT32_RESOLUTION**2 * self.mean.square().mean(), variance.sqrt(), 1.0
+        )
 
     def update(
         self,
@@ -187,7 +203,9 @@ class DenseNetwork(nn.Module):
             if device.type == "cpu":
                 layer.generator = np.random.default_rng(sequence)
             else:
-                layer.generator = torch.Generator(device).manual_seed(int(sequence.generate_state(1)[0]))
+                layer.generator = torch.Generator(device).manual_seed(
+                    int(sequence.generate_state(1)[0])
+                )
         try:
             yield
         finally:

@@ -41,12 +41,13 @@ _ACTIVATIONS = {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
 class NPLM(nn.Module):
     r"""Neural probabilistic language model: predict a word from the ``order - 1`` previous words.
 
-    x is the concatenation of the vectors of the context words. The input of the output layer is a hidden layer over x
-    and, with direct connections W, also x itself [1]_:
+    x is the concatenation of the vectors of the context words. The input of the output layer is a
+    hidden layer over x and, with direct connections W, also x itself [1]_:
 
     .. math:: y = b + W x + U \tanh(d + H x)
 
-    P(word | context) is the softmax of y, or a hierarchical softmax with a row of U, W and b for each tree node.
+    P(word | context) is the softmax of y, or a hierarchical softmax with a row of U, W and b for
+    each tree node.
 
     Parameters
     ----------
@@ -59,52 +60,59 @@ class NPLM(nn.Module):
     hidden_size : int, default=256
         Width of the hidden layer; h in the paper.
     num_classes : int, default=None
-        Number of words that can be predicted: ids ``0 .. num_classes - 1``; V in the paper. None is ``num_words``. A
-        padding word that is never predicted can have the last id, ``num_classes``.
+        Number of words that can be predicted: ids ``0 .. num_classes - 1``; V in the paper. None is
+        ``num_words``. A padding word that is never predicted can have the last id, ``num_classes``.
     output : {"softmax", "tied_softmax", "adaptive"} or SoftmaxTree, default="softmax"
-        The output layer. A tree of ``num_classes`` classes: :class:`HierarchicalSoftmax`. ``"softmax"``:
-        :class:`FullSoftmax`. ``"tied_softmax"``: a softmax with the table of word vectors as U [4]_, after a linear
-        layer from ``hidden_size`` to ``embedding_dim``; without ``embedding`` and direct connections, and with a dense
-        gradient of the table. ``"adaptive"``: torch's adaptive softmax, which requires word ids sorted by descending
+        The output layer. A tree of ``num_classes`` classes: :class:`HierarchicalSoftmax`.
+        ``"softmax"``: :class:`FullSoftmax`. ``"tied_softmax"``: a softmax with the table of word
+        vectors as U [4]_, after a linear layer from ``hidden_size`` to ``embedding_dim``; without
+        ``embedding`` and direct connections, and with a dense gradient of the table.
+        ``"adaptive"``: torch's adaptive softmax, which requires word ids sorted by descending
         frequency.
     direct_connections : bool, "hashed", ("hashed", int) or ("hashed", int, int), default=False
-        Whether x is an input of the output layer. ``"hashed"``: instead of W x, add the weights of the last word, the
-        last two words, and so on, from a hash table, as in maximum-entropy models with hashed n-gram features [2]_;
-        only with a tree. ``("hashed", n)``: a table of n weights instead of 2**22; a third number is the seed of the
-        hash function.
+        Whether x is an input of the output layer. ``"hashed"``: instead of W x, add the weights of
+        the last word, the last two words, and so on, from a hash table, as in maximum-entropy
+        models with hashed n-gram features [2]_; only with a tree. ``("hashed", n)``: a table of n
+        weights instead of 2**22; a third number is the seed of the hash function.
     hidden_layer : {"tanh", "sigmoid", "residual"} or ("residual", int), default="tanh"
-        The activation function of the hidden layer. ``"residual"``: no activation function but a residual block with
-        layer normalization [3]_, h + V relu(a + U norm(h)) + b; the output layer reads norm(h). ``("residual", n)``: n
-        blocks.
+        The activation function of the hidden layer. ``"residual"``: no activation function but a
+        residual block with layer normalization [3]_, h + V relu(a + U norm(h)) + b; the output
+        layer reads norm(h). ``("residual", n)``: n blocks.
     dropout : float or (float, float, float), default=0.0
-        Dropout probability of the hidden layer; or three probabilities: of the hidden layer, of the elements of x, and
-        of whole words of the window.
+        Dropout probability of the hidden layer; or three probabilities: of the hidden layer, of the
+        elements of x, and of whole words of the window.
     init : {"default", "uniform", "reference"}, default="default"
-        Initialization of word vectors and layers. ``"default"``: vectors from a normal distribution of standard
-        deviation 0.1, and torch's initialization of the linear layer. ``"uniform"``, for all parameters: vectors and
-        H uniform between -1 and 1, d and U between 0 and 1, W normal with mean -1 and standard deviation 1, b one. The
-        same holds for an adaptive softmax and for tree nodes, with the difference of two such rows for a binary node;
-        hashed direct connections are zero. ``"reference"``: vectors normal with standard deviation 0.001, H normal with
-        1 / sqrt(8 embedding_dim), and d zero.
+        Initialization of word vectors and layers. ``"default"``: vectors from a normal distribution
+        of standard deviation 0.1, and torch's initialization of the linear layer. ``"uniform"``,
+        for all parameters: vectors and H uniform between -1 and 1, d and U between 0 and 1, W
+        normal with mean -1 and standard deviation 1, b one. The same holds for an adaptive softmax
+        and for tree nodes, with the difference of two such rows for a binary node; hashed direct
+        connections are zero. ``"reference"``: vectors normal with standard deviation 0.001, H
+        normal with 1 / sqrt(8 embedding_dim), and d zero.
     sparse : bool, default=False
         Whether the gradients of word vectors and tree are sparse tensors, for
-        :class:`sklearn_hashnlp.optim.RowwiseAdagrad` and :class:`sklearn_hashnlp.optim.RowwiseAdam`.
+        :class:`sklearn_hashnlp.optim.RowwiseAdagrad` and
+        :class:`sklearn_hashnlp.optim.RowwiseAdam`.
     embedding : Module, default=None
-        A module that replaces the table of word vectors, such as a :class:`HashEmbedding`: from ids of shape (...) to
-        vectors of shape (..., embedding_dim). It defines which ids are valid, and keeps its own initialization. Its
-        input may have several numbers per word, in a last axis of the contexts; the first is then the word id.
+        A module that replaces the table of word vectors, such as a :class:`HashEmbedding`: from ids
+        of shape (...) to vectors of shape (..., embedding_dim). It defines which ids are valid, and
+        keeps its own initialization. Its input may have several numbers per word, in a last axis of
+        the contexts; the first is then the word id.
     padding_id : int, default=None
-        The word that pads contexts on the left; hashed direct connections only use its first occurrence.
+        The word that pads contexts on the left; hashed direct connections only use its first
+        occurrence.
     far_context : int, default=0
-        Number of words before the window that are also read, as two averages of their vectors [3]_, times 4: an equally
-        weighted one, and one with weights that halve every three words. Words with ``padding_id`` are excluded.
+        Number of words before the window that are also read, as two averages of their vectors [3]_,
+        times 4: an equally weighted one, and one with weights that halve every three words. Words
+        with ``padding_id`` are excluded.
     device, dtype : default=None
         Device and dtype of the parameters; a given ``embedding`` is not moved.
 
     Attributes
     ----------
     embedding : Module
-        The word vectors: a table with ``weight`` of shape (num_words, embedding_dim), or the given module.
+        The word vectors: a table with ``weight`` of shape (num_words, embedding_dim), or the given
+        module.
     hidden_layer : torch.nn.Linear
         H and d.
     blocks : Module
@@ -114,10 +122,10 @@ class NPLM(nn.Module):
 
     References
     ----------
-    .. [1] Bengio, Ducharme, Vincent & Jauvin (2003). A neural probabilistic language model. JMLR 3, section 2,
-           equation 1.
-    .. [2] Mikolov, Deoras, Povey, Burget & Černocký (2011). Strategies for training large scale neural network
-           language models. ASRU, section 4.
+    .. [1] Bengio, Ducharme, Vincent & Jauvin (2003). A neural probabilistic language model. JMLR 3,
+           section 2, equation 1.
+    .. [2] Mikolov, Deoras, Povey, Burget & Černocký (2011). Strategies for training large scale
+           neural network language models. ASRU, section 4.
     .. [3] Sun & Iyyer (2021). Revisiting simple neural probabilistic language models. NAACL.
     .. [4] Press & Wolf (2017). Using the output embedding to improve language models. EACL.
 
@@ -168,8 +176,9 @@ class NPLM(nn.Module):
         direct_connections, n_direct, hash_seed = _direct_connections(direct_connections)
         if output == "tied_softmax" and (embedding is not None or direct_connections):
             raise ValueError(
-                "NPLM: output='tied_softmax' needs a table of word vectors and no direct connections, got "
-                f"embedding={embedding!r:.60} and direct_connections={direct_connections!r}."
+                "NPLM: output='tied_softmax' needs a table of word vectors and no direct "
+                f"connections, got embedding={embedding!r:.60} and "
+                f"direct_connections={direct_connections!r}."
             )
         hidden_dropout, embedding_dropout, word_dropout = _dropouts(dropout)
         self.order = order
@@ -182,7 +191,9 @@ class NPLM(nn.Module):
         self.far_context = far_context
         place: dict[str, Any] = {"device": device, "dtype": dtype}
         if embedding is None:
-            embedding = WordTable(num_words, embedding_dim, sparse=sparse and output != "tied_softmax", **place)
+            embedding = WordTable(
+                num_words, embedding_dim, sparse=sparse and output != "tied_softmax", **place
+            )
         self.embedding = embedding
         self.word_dropout = SeededDropout(word_dropout)
         self.embedding_dropout = SeededDropout(embedding_dropout)
@@ -199,7 +210,13 @@ class NPLM(nn.Module):
             in_features = embedding_dim
             self.projection = SteadyLinear(nn.Linear(hidden_size, embedding_dim, **place))
         self.output_layer = _output_layer(
-            output, in_features, num_classes, n_direct=n_direct, hash_seed=hash_seed, sparse=sparse, **place
+            output,
+            in_features,
+            num_classes,
+            n_direct=n_direct,
+            hash_seed=hash_seed,
+            sparse=sparse,
+            **place,
         )
         if output == "tied_softmax":
             self.output_layer.weight = self.embedding.weight
@@ -226,24 +243,36 @@ class NPLM(nn.Module):
         loss : Tensor of shape ()
             Mean negative log-likelihood.
         """
-        result: SoftmaxOutput = self.output_layer(self.hidden(context), target, *self._features(context))
+        result: SoftmaxOutput = self.output_layer(
+            self.hidden(context), target, *self._features(context)
+        )
         return result.output, result.loss
 
     def hidden(self, context: Tensor) -> Tensor:
         """Compute the input of the output layer for contexts as in :meth:`forward`.
 
-        Its shape is (rows, hidden_size), plus the width of x with direct connections; (rows, embedding_dim) with
-        ``output="tied_softmax"``.
+        Its shape is (rows, hidden_size), plus the width of x with direct connections; (rows,
+        embedding_dim) with ``output="tied_softmax"``.
         """
         axes: tuple[str, ...] = ()
         if context.dim() == 3 and not isinstance(self.embedding, WordTable):
             axes = ("n_values",)
         n_words = self.far_context + self.order - 1
-        check_shape("NPLM", "context", context, "rows", n_words, *axes, note=", the words before the predicted one")
+        check_shape(
+            "NPLM",
+            "context",
+            context,
+            "rows",
+            n_words,
+            *axes,
+            note=", the words before the predicted one",
+        )
         x = self._input(context)
         hidden: Tensor = self.hidden_layer(x)
         residual = self.activation == "residual"
-        hidden = self.dropout(self.blocks(hidden) if residual else _ACTIVATIONS[self.activation](hidden))
+        hidden = self.dropout(
+            self.blocks(hidden) if residual else _ACTIVATIONS[self.activation](hidden)
+        )
         if self.output == "tied_softmax":
             hidden = self.projection(hidden)
         return torch.cat([hidden, x], dim=1) if self.direct_connections is True else hidden
@@ -255,13 +284,17 @@ class NPLM(nn.Module):
             vectors = vectors * self.word_dropout(vectors.new_ones((*vectors.shape[:2], 1)))
         x = vectors.flatten(1)
         if self.far_context:
-            x = torch.cat([x, self.far_averages(self.embedding, context[:, : self.far_context])], dim=1)
+            x = torch.cat(
+                [x, self.far_averages(self.embedding, context[:, : self.far_context])], dim=1
+            )
         dropped: Tensor = self.embedding_dropout(x)
         return dropped
 
     def log_prob(self, context: Tensor) -> Tensor:
         """Compute the log-probabilities of all words, of shape (rows, num_classes)."""
-        log_probs: Tensor = self.output_layer.log_prob(self.hidden(context), *self._features(context))
+        log_probs: Tensor = self.output_layer.log_prob(
+            self.hidden(context), *self._features(context)
+        )
         return log_probs
 
     def predict(self, context: Tensor, search: Search = "exact") -> Tensor:
@@ -275,18 +308,24 @@ class NPLM(nn.Module):
             words = self.output_layer.predict(hidden, search, *features)
             return words
         if search != "exact":
-            raise ValueError(f"NPLM(output={self.output!r}) has no tree: search must be 'exact', got {search!r}.")
+            raise ValueError(
+                f"NPLM(output={self.output!r}) has no tree: search must be 'exact', got {search!r}."
+            )
         words = self.output_layer.predict(hidden)
         return words
 
     def topk(self, context: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """Predict the k most probable words: descending log-probabilities and words, (rows, k)."""
-        result: tuple[Tensor, Tensor] = self.output_layer.topk(self.hidden(context), k, *self._features(context))
+        result: tuple[Tensor, Tensor] = self.output_layer.topk(
+            self.hidden(context), k, *self._features(context)
+        )
         return result
 
     def sample(self, context: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
         """Sample the next word of each context, (rows,), by default with torch's generator."""
-        words: Tensor = self.output_layer.sample(self.hidden(context), *self._features(context), generator=generator)
+        words: Tensor = self.output_layer.sample(
+            self.hidden(context), *self._features(context), generator=generator
+        )
         return words
 
     def _features(self, context: Tensor) -> tuple[Tensor, ...]:
@@ -302,7 +341,11 @@ class NPLM(nn.Module):
         if init == "default":
             table.normal_(0, 0.1)
         elif init == "uniform":
-            for parameter, minimum in ((table, -1), (self.hidden_layer.weight, -1), (self.hidden_layer.bias, 0)):
+            for parameter, minimum in (
+                (table, -1),
+                (self.hidden_layer.weight, -1),
+                (self.hidden_layer.bias, 0),
+            ):
                 parameter.uniform_(minimum, 1)
             # U is uniform between 0 and 1, W around -1, and biases are 1.
             layer = self.output_layer
@@ -313,8 +356,11 @@ class NPLM(nn.Module):
                     parameter[:, :hidden_size].uniform_(0, 1)
                     parameter[:, hidden_size:].normal_(-1, 1)
             if isinstance(layer, HierarchicalSoftmax):
-                # A binary node has one row: the difference of the two rows of a softmax over its branches.
-                rows = torch.from_numpy(layer.tree.score_offsets[:-1][layer.tree.arities == 2]).to(layer.weight.device)
+                # A binary node has one row: the difference of the two rows of a softmax over its
+                # branches.
+                rows = torch.from_numpy(layer.tree.score_offsets[:-1][layer.tree.arities == 2]).to(
+                    layer.weight.device
+                )
                 others = torch.empty_like(layer.weight[rows])
                 others[:, :hidden_size].uniform_(0, 1)
                 others[:, hidden_size:].normal_(-1, 1)
@@ -328,8 +374,8 @@ class NPLM(nn.Module):
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""
         return (
-            f"order={self.order}, far_context={self.far_context}, direct_connections={self.direct_connections!r}, "
-            f"hidden_layer={self.activation!r}"
+            f"order={self.order}, far_context={self.far_context}, "
+            f"direct_connections={self.direct_connections!r}, hidden_layer={self.activation!r}"
         )
 
 
@@ -346,16 +392,24 @@ def _output_layer(
     if not isinstance(output, SoftmaxTree):
         if n_direct:
             raise ValueError(
-                f"NPLM: direct_connections='hashed' needs a tree as output, got output={output!r}. Set "
-                "direct_connections=True."
+                f"NPLM: direct_connections='hashed' needs a tree as output, got output={output!r}. "
+                "Set direct_connections=True."
             )
         if output == "adaptive":
             return AdaptiveSoftmax(in_features, num_classes, **place)
         return FullSoftmax(in_features, num_classes, ignore_index=None, **place)
     if output.n_classes != num_classes:
-        raise ValueError(f"NPLM: the tree must have num_classes={num_classes} classes, got {output.n_classes}.")
+        raise ValueError(
+            f"NPLM: the tree must have num_classes={num_classes} classes, got {output.n_classes}."
+        )
     return HierarchicalSoftmax(
-        output, in_features, n_direct=n_direct, direct_seed=hash_seed, ignore_index=None, sparse=sparse, **place
+        output,
+        in_features,
+        n_direct=n_direct,
+        direct_seed=hash_seed,
+        ignore_index=None,
+        sparse=sparse,
+        **place,
     )
 
 
@@ -365,8 +419,8 @@ def _check_width(embedding: nn.Module | None, embedding_dim: int) -> None:
         if isinstance(size := getattr(embedding, name, None), int):
             if size != embedding_dim:
                 raise ValueError(
-                    f"NPLM: embedding_dim must be {size}, the {name} of the {type(embedding).__name__} given as "
-                    f"embedding, got {embedding_dim}."
+                    f"NPLM: embedding_dim must be {size}, the {name} of the "
+                    f"{type(embedding).__name__} given as embedding, got {embedding_dim}."
                 )
             return
 
@@ -378,7 +432,9 @@ def _direct_connections(value: Any) -> tuple[bool | str, int, int]:
         return value, 0, hash_seed
     if isinstance(value, tuple | list) and len(value) == 3:
         hash_seed, value = value[2], value[:2]
-    check_sizes(value, HASHED_DIRECT, parameter="direct_connections", caller="NPLM", besides=(False, True))
+    check_sizes(
+        value, HASHED_DIRECT, parameter="direct_connections", caller="NPLM", besides=(False, True)
+    )
     kind, (n_direct,) = split_sizes(value, HASHED_DIRECT)
     return kind, n_direct, hash_seed
 
@@ -389,8 +445,8 @@ def _dropouts(dropout: Any) -> tuple[float, float, float]:
         return float(dropout), 0.0, 0.0
     if len(dropout) != 3:
         raise ValueError(
-            "NPLM: dropout must be a probability, or three: of the hidden layer, of x and of words. Got "
-            f"{dropout!r} instead."
+            "NPLM: dropout must be a probability, or three: of the hidden layer, of x and of "
+            f"words. Got {dropout!r} instead."
         )
     hidden, embedding, word = dropout
     return hidden, embedding, word
@@ -407,12 +463,22 @@ def split_sizes(option: Any, usual: Mapping[str, tuple[int, ...]]) -> tuple[str,
 
 
 def check_sizes(
-    option: Any, usual: Mapping[str, tuple[int, ...]], *, parameter: str, caller: str, besides: tuple[Any, ...] = ()
+    option: Any,
+    usual: Mapping[str, tuple[int, ...]],
+    *,
+    parameter: str,
+    caller: str,
+    besides: tuple[Any, ...] = (),
 ) -> None:
     """Check an option that is a name, or a tuple of the name and as many sizes as usual."""
     if isinstance(option, str) and option in usual:
         return
-    if isinstance(option, tuple | list) and option and isinstance(option[0], str) and usual.get(option[0]):
+    if (
+        isinstance(option, tuple | list)
+        and option
+        and isinstance(option[0], str)
+        and usual.get(option[0])
+    ):
         sizes = option[1:]
         are_sizes = all(is_integer(size) and 1 <= size <= _MAX_SIZE for size in sizes)
         if are_sizes and len(sizes) == len(usual[option[0]]):
@@ -420,6 +486,6 @@ def check_sizes(
     names = ", ".join(repr(name) for name in (*besides, *usual))
     pairs = " or ".join(repr((name, *sizes)) for name, sizes in usual.items() if sizes)
     raise ValueError(
-        f"The {parameter!r} parameter of {caller} must be {names}, or a tuple of a name and integers from 1 to "
-        f"{_MAX_SIZE}, such as {pairs}. Got {option!r} instead."
+        f"The {parameter!r} parameter of {caller} must be {names}, or a tuple of a name and "
+        f"integers from 1 to {_MAX_SIZE}, such as {pairs}. Got {option!r} instead."
     )

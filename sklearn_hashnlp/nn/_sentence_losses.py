@@ -22,12 +22,13 @@ class BlockLoss(nn.Module, ABC):
         vectors : Tensor of shape (n, d)
             Unit vectors; they are not normalized here.
         blocks : Tensor of shape (n,), dtype int64
-            The block of each vector, such as the paragraph of a sentence: any numbers, in any order.
+            The block of each vector, such as the paragraph of a sentence: any numbers, in any
+            order.
         """
         if vectors.dim() != 2 or not len(vectors) or blocks.shape != vectors.shape[:1]:
             raise ValueError(
-                f"{type(self).__name__}: vectors must have shape (n, d) with n of 1 or more, and blocks shape (n,), "
-                f"got {tuple(vectors.shape)} and {tuple(blocks.shape)}."
+                f"{type(self).__name__}: vectors must have shape (n, d) with n of 1 or more, and "
+                f"blocks shape (n,), got {tuple(vectors.shape)} and {tuple(blocks.shape)}."
             )
         if vectors.dtype != torch.float64:
             vectors = vectors.float()  # half precision is too coarse for cosines
@@ -57,20 +58,21 @@ _EPSILON = 1e-7
 class SimilarityBXENT(BlockLoss):
     """Binary cross-entropy between cosine similarities of a batch and its block-diagonal matrix.
 
-    The predicted probability that two unit vectors belong to one block is p = (1 + cosine) / 2, clamped to
-    [1e-7, 1 - 1e-7]. The target is 1 for pairs of one block and 0 for all others. The loss is the mean of - log p over
-    pairs of one block and - log(1 - p) over the others: over all n * n entries, the diagonal included [1]_.
+    The predicted probability that two unit vectors belong to one block is p = (1 + cosine) / 2,
+    clamped to [1e-7, 1 - 1e-7]. The target is 1 for pairs of one block and 0 for all others. The
+    loss is the mean of - log p over pairs of one block and - log(1 - p) over the others: over all n
+    * n entries, the diagonal included [1]_.
 
     Parameters
     ----------
     balance : bool, default=False
-        Whether positive and negative pairs have the same total weight: the loss is then half the mean over pairs of one
-        block plus half the mean over the others.
+        Whether positive and negative pairs have the same total weight: the loss is then half the
+        mean over pairs of one block plus half the mean over the others.
 
     References
     ----------
-    .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
-           Université Laval, IFT-7022, part 2.
+    .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like
+           SimilarityBXENT. Université Laval, IFT-7022, part 2.
 
     Examples
     --------
@@ -88,7 +90,8 @@ class SimilarityBXENT(BlockLoss):
 
     def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
         cosines = vectors @ vectors.T
-        # 1 - p is computed with the sign of the cosine flipped, so that it is exact where p is near one.
+        # 1 - p is computed with the sign of the cosine flipped, so that it is exact where p is near
+        # one.
         probabilities = (1 + torch.where(same, cosines, -cosines)) / 2
         entropies = -probabilities.clamp(_EPSILON, 1 - _EPSILON).log()
         if self.balance:
@@ -103,19 +106,19 @@ class SimilarityBXENT(BlockLoss):
 class CosineProximityLoss(BlockLoss):
     """Cosine embedding loss over pairs: attract vectors of one block, repel others to 90 degrees.
 
-    The loss is the mean of 1 - cosine over the pairs of different vectors of one block, plus the mean of
-    max(0, cosine) over the pairs from two blocks. A mean over no pairs is zero.
+    The loss is the mean of 1 - cosine over the pairs of different vectors of one block, plus the
+    mean of max(0, cosine) over the pairs from two blocks. A mean over no pairs is zero.
 
     Notes
     -----
-    The first term is Keras's "cosine proximity", which the report on SimilarityBXENT [1]_ names as an alternative.
-    Alone it would let all vectors become the same. The second term is that of :class:`torch.nn.CosineEmbeddingLoss`
-    with margin 0.
+    The first term is Keras's "cosine proximity", which the report on SimilarityBXENT [1]_ names as
+    an alternative. Alone it would let all vectors become the same. The second term is that of
+    :class:`torch.nn.CosineEmbeddingLoss` with margin 0.
 
     References
     ----------
-    .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
-           Université Laval, IFT-7022, part 2.
+    .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like
+           SimilarityBXENT. Université Laval, IFT-7022, part 2.
 
     Examples
     --------
@@ -129,21 +132,24 @@ class CosineProximityLoss(BlockLoss):
 
     def _loss(self, vectors: Tensor, same: Tensor) -> Tensor:
         cosines = vectors @ vectors.T
-        return masked_mean(1 - cosines, other_pairs(same)) + masked_mean(cosines.clamp(min=0), ~same)
+        return masked_mean(1 - cosines, other_pairs(same)) + masked_mean(
+            cosines.clamp(min=0), ~same
+        )
 
 
 class InfoNCELoss(BlockLoss):
     r"""Supervised contrastive loss: classify the members of a vector's block among the batch.
 
-    With t the temperature and P(i) the other members of the block of v_i, the loss of v_i is that of supervised
-    contrastive learning, equation 2 of [1]_:
+    With t the temperature and P(i) the other members of the block of v_i, the loss of v_i is that
+    of supervised contrastive learning, equation 2 of [1]_:
 
     .. math::
         -\frac{1}{|P(i)|} \sum_{p \in P(i)} \log
         \frac{\exp(v_i \cdot v_p / t)}{\sum_{a \neq i} \exp(v_i \cdot v_a / t)}
 
-    which for blocks of two is InfoNCE [2]_. The result is the mean over all v_i whose block has other members; vectors
-    that are alone in their block are negative examples only. It is zero if all are alone.
+    which for blocks of two is InfoNCE [2]_. The result is the mean over all v_i whose block has
+    other members; vectors that are alone in their block are negative examples only. It is zero if
+    all are alone.
 
     Parameters
     ----------
@@ -152,9 +158,10 @@ class InfoNCELoss(BlockLoss):
 
     References
     ----------
-    .. [1] Khosla et al. (2020). Supervised contrastive learning. NeurIPS, arXiv:2004.11362, section 3.2.2.
-    .. [2] van den Oord, Li & Vinyals (2018). Representation learning with contrastive predictive coding.
-           arXiv:1807.03748, section 2.3.
+    .. [1] Khosla et al. (2020). Supervised contrastive learning. NeurIPS, arXiv:2004.11362, section
+           3.2.2.
+    .. [2] van den Oord, Li & Vinyals (2018). Representation learning with contrastive predictive
+           coding. arXiv:1807.03748, section 2.3.
 
     Examples
     --------
@@ -186,9 +193,10 @@ class InfoNCELoss(BlockLoss):
 class VonMisesFisherLoss(BlockLoss):
     r"""Negative log-likelihood of von Mises-Fisher densities predicted by other block members.
 
-    The other members of a block predict a vector v of d columns by e = concentration * their mean. As in [1]_, section
-    3, the direction of e is the mean direction of the density and its length is the concentration, so members that
-    agree predict a more concentrated density than members that do not:
+    The other members of a block predict a vector v of d columns by e = concentration * their mean.
+    As in [1]_, section 3, the direction of e is the mean direction of the density and its length is
+    the concentration, so members that agree predict a more concentrated density than members that
+    do not:
 
     .. math::
         \log f(v; e) = \log C_d(\lVert e \rVert) + e \cdot v, \quad
@@ -198,23 +206,25 @@ class VonMisesFisherLoss(BlockLoss):
 
     .. math:: -\log f(v; e) + c\, \log \sum_b f(v; e_b)
 
-    over all blocks b, where e_b of another block is concentration * the mean of its members, and that of the block of v
-    is e. With ``contrast=1`` this is the negative log-probability of the block of v under a uniform prior over blocks;
-    with ``contrast=0`` it is the density alone, as in [1]_. The result is the mean over all v whose block has other
-    members, and zero if there are none.
+    over all blocks b, where e_b of another block is concentration * the mean of its members, and
+    that of the block of v is e. With ``contrast=1`` this is the negative log-probability of the
+    block of v under a uniform prior over blocks; with ``contrast=0`` it is the density alone, as in
+    [1]_. The result is the mean over all v whose block has other members, and zero if there are
+    none.
 
     Parameters
     ----------
     concentration : float, default=20.0
         Concentration of the density that equal members predict; positive.
     contrast : float, default=1.0
-        Weight of the second term; not negative. In [1]_ the target vectors are fixed, so the density is enough. Here
-        they are learned, and with 0 nothing keeps them from all becoming the same.
+        Weight of the second term; not negative. In [1]_ the target vectors are fixed, so the
+        density is enough. Here they are learned, and with 0 nothing keeps them from all becoming
+        the same.
 
     References
     ----------
-    .. [1] Kumar & Tsvetkov (2019). Von Mises-Fisher loss for training sequence to sequence models with continuous
-           outputs. ICLR, arXiv:1812.04616.
+    .. [1] Kumar & Tsvetkov (2019). Von Mises-Fisher loss for training sequence to sequence models
+           with continuous outputs. ICLR, arXiv:1812.04616.
 
     Examples
     --------
@@ -244,7 +254,9 @@ class VonMisesFisherLoss(BlockLoss):
             # Each column is a member of a block, and counts as one part of it.
             log_densities = log_densities - same.sum(dim=1, dtype=vectors.dtype).log()
             log_densities = log_densities.masked_fill(same, -torch.inf)
-            loss = loss + self.contrast * torch.cat([-loss.unsqueeze(1), log_densities], dim=1).logsumexp(dim=1)
+            loss = loss + self.contrast * torch.cat(
+                [-loss.unsqueeze(1), log_densities], dim=1
+            ).logsumexp(dim=1)
         return masked_mean(loss, others.any(dim=1))
 
     def _predict(self, vectors: Tensor, members: Tensor) -> Tensor:
@@ -256,11 +268,16 @@ class VonMisesFisherLoss(BlockLoss):
         """Compute log C_d of predictions' lengths by the power series of the Bessel function."""
         half = predictions.shape[1] / 2
         quarters = predictions.double().square().sum(dim=1, keepdim=True) / 4
-        # After the k-th, with k at most the concentration, each term is less than a quarter of the one before.
-        j = torch.arange(math.ceil(self.concentration) + 64, dtype=torch.float64, device=predictions.device)
+        # After the k-th, with k at most the concentration, each term is less than a quarter of the
+        # one before.
+        j = torch.arange(
+            math.ceil(self.concentration) + 64, dtype=torch.float64, device=predictions.device
+        )
         log_powers = j * quarters.clamp(min=torch.finfo(torch.float64).tiny).log()
         log_sums = (log_powers - torch.lgamma(j + 1) - torch.lgamma(j + half)).logsumexp(dim=1)
-        return ((half - 1) * math.log(2) - half * math.log(2 * math.pi) - log_sums).to(predictions.dtype)
+        return ((half - 1) * math.log(2) - half * math.log(2 * math.pi) - log_sums).to(
+            predictions.dtype
+        )
 
     def extra_repr(self) -> str:
         """Describe the loss in ``repr``."""

@@ -15,24 +15,30 @@ from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer, WordBatch, Wor
 ContextWeight = float | Literal["auto"]
 
 _ZERO_LENGTH = 1e-5  # what is left of a unit vector by rounding has at most this length
-_EQUAL_PARTS_WORDS = 50  # a text of so many words has parts of equal weight with context_weight="auto"
-_HALF_REMOVED_WORDS = 35  # half of the common component of the second part is removed from a text of so many words
+# a text of so many words has parts of equal weight with context_weight="auto"
+_EQUAL_PARTS_WORDS = 50
+# half of the common component of the second part is removed from a text of so many words
+_HALF_REMOVED_WORDS = 35
 
 
 class SentenceNetwork(nn.Module):
     """Embed sentences as unit vectors of two parts: words' spelling and a Transformer's vector."""
 
-    # With p_i the projections of the words of a sentence and w_i their weights, the first part s is S sum_i w_i p_i,
-    # normalized, where S is semi-orthogonal: the cosine similarity of two such parts is about that of weighted n-gram
-    # counts. The second part t is the vector of the transformer. A sentence is (sqrt(1 - c) s', sqrt(c) t'): its cosine
-    # similarities are weighted means of the parts' similarities; c is ``context_weight``. s' is s without the common
-    # components of all sentences (Mu & Viswanath 2018, Arora, Liang & Ma 2017); t' is t without a share of its own,
-    # which grows with the number of words.
+    # With p_i the projections of the words of a sentence and w_i their weights, the first part s is
+    # S sum_i w_i p_i, normalized, where S is semi-orthogonal: the cosine similarity of two such
+    # parts is about that of weighted n-gram counts. The second part t is the vector of the
+    # transformer. A sentence is (sqrt(1 - c) s', sqrt(c) t'): its cosine similarities are weighted
+    # means of the parts' similarities; c is ``context_weight``. s' is s without the common
+    # components of all sentences (Mu & Viswanath 2018, Arora, Liang & Ma 2017); t' is t without a
+    # share of its own, which grows with the number of words.
 
     transformer: SGNNTransformer | None  # None with context_weight=0
-    spelling: nn.Linear | None  # S, (projection_dim, n_features), not trained; None with context_weight=1
-    common: Tensor  # (n_components_removed, projection_dim): orthonormal directions that are removed from s
-    context_common: Tensor  # (0 or 1, transformer.dim): a unit vector, a part of which is removed from t
+    # S, (projection_dim, n_features), not trained; None with context_weight=1
+    spelling: nn.Linear | None
+    # (n_components_removed, projection_dim): orthonormal directions that are removed from s
+    common: Tensor
+    # (0 or 1, transformer.dim): a unit vector, a part of which is removed from t
+    context_common: Tensor
     dim: int  # columns of the vector of a sentence
 
     def __init__(
@@ -44,7 +50,8 @@ class SentenceNetwork(nn.Module):
         super().__init__()
         if context_weight != "auto" and not 0 <= context_weight <= 1:
             raise ValueError(
-                f"SentenceNetwork: context_weight must be between 0 and 1, or 'auto', got {context_weight}."
+                "SentenceNetwork: context_weight must be between 0 and 1, or 'auto', got "
+                f"{context_weight}."
             )
         if context_weight != 1:
             check_parameters("SentenceNetwork", {"projection_dim": integer()}, locals())
@@ -52,7 +59,9 @@ class SentenceNetwork(nn.Module):
         self.transformer = transformer if context_weight != 0 else None
         self.spelling = None
         if context_weight != 1:
-            self.spelling = nn.Linear(transformer.n_features, projection_dim, bias=False).requires_grad_(False)
+            self.spelling = nn.Linear(
+                transformer.n_features, projection_dim, bias=False
+            ).requires_grad_(False)
             nn.init.orthogonal_(self.spelling.weight)
         n_columns = projection_dim if context_weight != 1 else 0
         n_context = transformer.dim if context_weight != 0 else 0
@@ -62,15 +71,23 @@ class SentenceNetwork(nn.Module):
 
     def forward(self, batch: WordBatch, context_weight: ContextWeight | None = None) -> Tensor:
         """Embed sentences as :meth:`SGNNTransformer.forward`; ``context_weight`` is an override."""
-        return self.embed_sentences(self.embed_words(batch.projections), batch.words, batch.weights, context_weight)
+        return self.embed_sentences(
+            self.embed_words(batch.projections), batch.words, batch.weights, context_weight
+        )
 
     def embed_words(self, projections: Tensor) -> WordVectors:
         """Return the word vectors of both parts from projections or bits (n_words, n_features)."""
         context = None if self.transformer is None else self.transformer.word_vectors(projections)
-        return WordVectors(None if self.spelling is None else _spell_words(self.spelling, projections), context)
+        return WordVectors(
+            None if self.spelling is None else _spell_words(self.spelling, projections), context
+        )
 
     def embed_sentences(
-        self, vectors: WordVectors, words: Tensor, weights: Tensor, context_weight: ContextWeight | None = None
+        self,
+        vectors: WordVectors,
+        words: Tensor,
+        weights: Tensor,
+        context_weight: ContextWeight | None = None,
     ) -> Tensor:
         """Embed sentences, as :meth:`forward`, from word vectors of :meth:`embed_words`."""
         weight = self.context_weight if context_weight is None else context_weight
@@ -98,7 +115,9 @@ class SentenceNetwork(nn.Module):
     def spell(self, batch: WordBatch) -> Tensor:
         """Return s, the spelling of each sentence's words, (n_sentences, projection_dim)."""
         if self.spelling is None:
-            raise RuntimeError("SentenceNetwork.spell: with context_weight=1 the network has no spelling part.")
+            raise RuntimeError(
+                "SentenceNetwork.spell: with context_weight=1 the network has no spelling part."
+            )
         return pool_rows(_spell_words(self.spelling, batch.projections), batch.words, batch.weights)
 
     def remove_common(self, spelled: Tensor) -> Tensor:
@@ -129,8 +148,9 @@ def _spell_words(spelling: nn.Linear, projections: Tensor) -> Tensor:
 class MaskedWordHead(nn.Module):
     """Masked language modeling without a vocabulary, over the distinct words of the batch."""
 
-    # Devlin, Chang, Lee & Toutanova (2019), section 3.1. A linear layer predicts the vector of a hidden word from its
-    # contextual vector; probabilities are the softmax of the cosine similarities, divided by the temperature.
+    # Devlin, Chang, Lee & Toutanova (2019), section 3.1. A linear layer predicts the vector of a
+    # hidden word from its contextual vector; probabilities are the softmax of the cosine
+    # similarities, divided by the temperature.
 
     def __init__(self, embedding_dim: int, temperature: float = 0.05) -> None:
         super().__init__()
@@ -141,10 +161,12 @@ class MaskedWordHead(nn.Module):
 
     def forward(
         self,
-        encoded: Tensor,  # (n_sentences, longest, embedding_dim): contextual vectors, computed with the same mask
+        # (n_sentences, longest, embedding_dim): contextual vectors, computed with the same mask
+        encoded: Tensor,
         vectors: Tensor,  # (n_distinct, embedding_dim): of the distinct words of the batch
         words: Tensor,  # (n_sentences, longest): index of each word in the vectors; -1 is padding
-        hidden: Tensor,  # (n_sentences, longest): mask of the hidden words; padding in it is ignored
+        # (n_sentences, longest): mask of the hidden words; padding in it is ignored
+        hidden: Tensor,
     ) -> Tensor:  # ()
         """Compute the mean negative log-likelihood of the hidden words; zero if there are none."""
         hidden = hidden & (words >= 0)
@@ -179,7 +201,9 @@ class SentenceModule(nn.Module):
 def make_sentence_module(architecture: dict[str, Any]) -> SentenceModule:
     """Build the network with initial weights."""
     transformer = SGNNTransformer(**architecture["transformer"])
-    network = SentenceNetwork(transformer, architecture["projection_dim"], architecture["context_weight"])
+    network = SentenceNetwork(
+        transformer, architecture["projection_dim"], architecture["context_weight"]
+    )
     if network.transformer is not None and network.transformer.tables is not None:
         # Word pretraining learns them, before the training on sentences.
         network.transformer.tables.requires_grad_(False)

@@ -11,7 +11,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sklearn_hashnlp._constraints import check_parameters, check_shape, integer, number, one_of
-from sklearn_hashnlp.kernels.projections._hyperplanes import GOOGLE, GROUP, KINDS, NORMAL, PRIME, QUANTILES, Hyperplanes
+from sklearn_hashnlp.kernels.projections._hyperplanes import (
+    GOOGLE,
+    GROUP,
+    KINDS,
+    NORMAL,
+    PRIME,
+    QUANTILES,
+    Hyperplanes,
+)
 from sklearn_hashnlp.nn._compiled_bag import check_bags
 from sklearn_hashnlp.nn._hashing import LOW_32_BITS, check_integers, mix_tensor
 
@@ -31,8 +39,9 @@ _CONSTRAINTS = {
 class SGNNProjection(nn.Module):
     """Project sparse rows to a few bits by random hyperplanes: ``text.SGNNProjector`` in torch.
 
-    On every device the results are bitwise equal to :class:`sklearn_hashnlp.text.SGNNProjector`: sums are in float64,
-    over the values of a row in the given order. There are no parameters to train, and no gradient flows to the weights.
+    On every device the results are bitwise equal to :class:`sklearn_hashnlp.text.SGNNProjector`:
+    sums are in float64, over the values of a row in the given order. There are no parameters to
+    train, and no gradient flows to the weights.
 
     Parameters
     ----------
@@ -54,8 +63,8 @@ class SGNNProjection(nn.Module):
 
     References
     ----------
-    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP,
-           section 2.
+    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text
+           classification. EMNLP, section 2.
 
     Examples
     --------
@@ -85,7 +94,9 @@ class SGNNProjection(nn.Module):
         super().__init__()
         check_parameters("SGNNProjection", _CONSTRAINTS, locals())
         if density < 1 and hyperplanes == "google":
-            raise ValueError(f"SGNNProjection: density must be 1 for hyperplanes='google', got {density!r}.")
+            raise ValueError(
+                f"SGNNProjection: density must be 1 for hyperplanes='google', got {density!r}."
+            )
         self.num_projections = num_projections
         self.num_bits = num_bits
         self.output = output
@@ -98,7 +109,11 @@ class SGNNProjection(nn.Module):
         self._threshold = drawn.threshold
         self._scale = drawn.scale
         self._keys = drawn.keys.tolist()
-        for name, array in (("ties", drawn.ties != 0), ("quantiles", QUANTILES), ("seeds", drawn.seeds)):
+        for name, array in (
+            ("ties", drawn.ties != 0),
+            ("quantiles", QUANTILES),
+            ("seeds", drawn.seeds),
+        ):
             self.register_buffer(name, torch.tensor(array, device=device), persistent=False)
 
     @property
@@ -106,14 +121,16 @@ class SGNNProjection(nn.Module):
         """Columns of the output."""
         return -(-self._n // 8) if self.output == "packed" else self._n
 
-    def forward(self, ids: Tensor, offsets: Tensor, per_sample_weights: Tensor | None = None) -> Tensor:
+    def forward(
+        self, ids: Tensor, offsets: Tensor, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
         """Project sparse rows.
 
         Parameters
         ----------
         ids : Tensor of shape (n_values,), any integer dtype
-            Column indices of all rows, concatenated. To reproduce ``text.SGNNProjector``, they must be sorted within
-            each row and without duplicates.
+            Column indices of all rows, concatenated. To reproduce ``text.SGNNProjector``, they must
+            be sorted within each row and without duplicates.
         offsets : Tensor of shape (n_rows + 1,), dtype int64 or int32
             Start of each row in ``ids``, and the end of the last: scipy's ``indptr``.
         per_sample_weights : Tensor of shape (n_values,), default=None
@@ -133,7 +150,11 @@ class SGNNProjection(nn.Module):
         starts = offsets[:-1].to(torch.int64)
         if not len(starts):
             return self._finish(weights.new_empty(0, self._n), weights.new_empty(0))
-        blocks = zip(torch.split(starts, _MAX_ROWS), torch.split(offsets.diff().cpu(), _MAX_ROWS), strict=True)
+        blocks = zip(
+            torch.split(starts, _MAX_ROWS),
+            torch.split(offsets.diff().cpu(), _MAX_ROWS),
+            strict=True,
+        )
         return torch.cat([self._project(streams, weights, *block) for block in blocks])
 
     def project_dense(self, rows: Tensor) -> Tensor:
@@ -149,7 +170,9 @@ class SGNNProjection(nn.Module):
         self, indptr: NDArray[np.int64], indices: NDArray[np.int64], data: NDArray[np.float64]
     ) -> NDArray[Any]:
         """Project the rows of a CSR matrix of int64 and float64 arrays, as :meth:`forward`."""
-        tensors = (torch.from_numpy(array).to(self.ties.device) for array in (indices, indptr, data))
+        tensors = (
+            torch.from_numpy(array).to(self.ties.device) for array in (indices, indptr, data)
+        )
         projections: NDArray[Any] = self(*tensors).cpu().numpy()
         return projections
 
@@ -161,9 +184,12 @@ class SGNNProjection(nn.Module):
         starts = [mix_tensor(mix_tensor(low ^ key) ^ high) for key in self._keys]
         return [starts[0], starts[1] | 1, starts[2], starts[3] | 1]
 
-    def _project(self, streams: list[Tensor], weights: Tensor, starts: Tensor, lengths: Tensor) -> Tensor:
+    def _project(
+        self, streams: list[Tensor], weights: Tensor, starts: Tensor, lengths: Tensor
+    ) -> Tensor:
         """Project a block of rows."""
-        # In descending order of length, the rows with a value at a given position are the first ones.
+        # In descending order of length, the rows with a value at a given position are the first
+        # ones.
         lengths, order = lengths.sort(descending=True, stable=True)
         order = order.to(weights.device)
         starts = starts[order]
@@ -178,25 +204,38 @@ class SGNNProjection(nn.Module):
             for position, n_rows in enumerate(n_with):
                 indices = starts[:n_rows] + position
                 # The product is rounded before the addition, as in the compiled kernel.
-                sums[:n_rows, first:last] += self._coefficients(streams, indices, first, last) * weights[indices, None]
+                sums[:n_rows, first:last] += (
+                    self._coefficients(streams, indices, first, last) * weights[indices, None]
+                )
         projected = self._finish(sums[:, : self._n], sizes)
         out = torch.empty_like(projected)
         out[order] = projected
         return out
 
-    def _coefficients(self, streams: list[Tensor], indices: Tensor, first: int, last: int) -> Tensor:
+    def _coefficients(
+        self, streams: list[Tensor], indices: Tensor, first: int, last: int
+    ) -> Tensor:
         """Return coefficients in the hyperplanes ``first`` to ``last``, multiples of GROUP."""
         if self._kind == GOOGLE:
             seeds = functional.pad(self.seeds, (0, len(self.ties) - self._n))
             residues = (streams[0][indices, None] * seeds[first:last]).remainder(PRIME)
             return torch.where(residues > PRIME // 2, residues - PRIME, residues).to(torch.float64)
         per_word = 4 if self._kind == NORMAL else GROUP
-        words = _random_words(streams[0][indices], streams[1][indices], first // per_word, last // per_word)
+        words = _random_words(
+            streams[0][indices], streams[1][indices], first // per_word, last // per_word
+        )
         bits = 32 // per_word
-        parts = (words.unsqueeze(-1) >> torch.arange(0, 32, bits, device=words.device) & (2**bits - 1)).flatten(1)
-        coefficients = (self.quantiles[parts] if self._kind == NORMAL else 2 * parts - 1).to(torch.float64)
+        parts = (
+            words.unsqueeze(-1) >> torch.arange(0, 32, bits, device=words.device) & (2**bits - 1)
+        ).flatten(1)
+        coefficients = (self.quantiles[parts] if self._kind == NORMAL else 2 * parts - 1).to(
+            torch.float64
+        )
         if self._threshold <= LOW_32_BITS:
-            coefficients *= _random_words(streams[2][indices], streams[3][indices], first, last) < self._threshold
+            coefficients *= (
+                _random_words(streams[2][indices], streams[3][indices], first, last)
+                < self._threshold
+            )
         return coefficients
 
     def _finish(self, sums: Tensor, sizes: Tensor) -> Tensor:
@@ -204,13 +243,17 @@ class SGNNProjection(nn.Module):
         if self.output == "float":
             if self._kind != GOOGLE:
                 return (sums * self._scale).to(torch.float32)
-            return (sums * self._scale / torch.where(sizes > 0, sizes, 1.0)[:, None]).to(torch.float32)
+            return (sums * self._scale / torch.where(sizes > 0, sizes, 1.0)[:, None]).to(
+                torch.float32
+            )
         bits = ((sums > 0) | ((sums == 0) & self.ties[: self._n])) & (sizes > 0)[:, None]
         if self.output == "binary":
             return bits.to(torch.uint8)
         if self.output == "sign":
             return bits.to(torch.int8) * 2 - 1
-        octets = functional.pad(bits.to(torch.uint8), (0, -self._n % 8)).reshape(len(bits), -(-self._n // 8), 8)
+        octets = functional.pad(bits.to(torch.uint8), (0, -self._n % 8)).reshape(
+            len(bits), -(-self._n // 8), 8
+        )
         powers = 2 ** torch.arange(7, -1, -1, device=bits.device, dtype=torch.uint8)
         packed: Tensor = (octets * powers).sum(dim=2, dtype=torch.uint8)
         return packed
@@ -230,18 +273,20 @@ class SGNNProjection(nn.Module):
         names = ("num_projections", "num_bits", "hyperplanes", "density", "seed", "output")
         different = [name for name, mine, its in zip(names, own, other, strict=True) if mine != its]
         raise ValueError(
-            f"SGNNProjection: the state is of a projection that differs in {', '.join(different)} from this one, "
-            f"{self}. Build it with the parameters of the state."
+            f"SGNNProjection: the state is of a projection that differs in {', '.join(different)} "
+            f"from this one, {self}. Build it with the parameters of the state."
         )
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""
         return (
-            f"{self.num_projections}, {self.num_bits}, output={self.output!r}, density={self.density}, "
-            f"hyperplanes={self.hyperplanes!r}, seed={self.seed}"
+            f"{self.num_projections}, {self.num_bits}, output={self.output!r}, "
+            f"density={self.density}, hyperplanes={self.hyperplanes!r}, seed={self.seed}"
         )
 
 
 def _random_words(states: Tensor, steps: Tensor, first: int, last: int) -> Tensor:
     """Return the random 32-bit words ``first`` to ``last`` of each column."""
-    return mix_tensor(states[:, None] + steps[:, None] * torch.arange(first, last, device=states.device))
+    return mix_tensor(
+        states[:, None] + steps[:, None] * torch.arange(first, last, device=states.device)
+    )

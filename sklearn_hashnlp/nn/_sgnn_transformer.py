@@ -31,7 +31,8 @@ class WordBatch(NamedTuple):
     Parameters
     ----------
     projections : Tensor of shape (n_distinct, n_features), dtype float32 or uint8
-        A row for each distinct word of the batch: the projection of its characters, or its bits, 0 and 1.
+        A row for each distinct word of the batch: the projection of its characters, or its bits, 0
+        and 1.
     words : Tensor of shape (n_sentences, longest), dtype int64
         The words of each sentence, as row indices of ``projections``; -1 is padding.
     weights : Tensor of shape (n_sentences, longest), dtype float32
@@ -60,18 +61,20 @@ class WordBatch(NamedTuple):
 class WordVectors(NamedTuple):
     """Word vectors with which a ``SentenceNetwork`` embeds sentences; None for a missing part."""
 
-    spelling: Tensor | None  # (n_words, projection_dim): the reduced projections of the words' characters
+    # (n_words, projection_dim): the reduced projections of the words' characters
+    spelling: Tensor | None
     context: Tensor | None  # (n_words, width): the input of the Transformer
 
 
 class SGNNTransformer(nn.Module):
     """Embed sentences as unit vectors by a Transformer encoder over projections of words.
 
-    1. The projection p of a word is multiplied by a matrix, x = W p, once for each distinct word of the batch. Bits are
-       read as signs, p = (2 b - 1) / sqrt(n_features). The vector from hashed tables may be added.
+    1. The projection p of a word is multiplied by a matrix, x = W p, once for each distinct word of
+       the batch. Bits are read as signs, p = (2 b - 1) / sqrt(n_features). The vector from hashed
+       tables may be added.
     2. The sinusoidal encoding of the position of the word [2]_, times a learned gain, is added.
-    3. The layers of a Transformer encoder, with layer normalization before attention and feed-forward ("pre-norm"),
-       read the words of a sentence.
+    3. The layers of a Transformer encoder, with layer normalization before attention and
+       feed-forward ("pre-norm"), read the words of a sentence.
     4. The vectors of the words are pooled into one, which is normalized to length one.
 
     There is no vocabulary: any string has a projection, and so a vector.
@@ -81,41 +84,45 @@ class SGNNTransformer(nn.Module):
     n_features : int, default=1120
         Columns of a projection.
     embedding_dim : int, default=512
-        Columns of the vector of a word in all layers; a multiple of ``n_heads`` unless ``n_layers=0``.
+        Columns of the vector of a word in all layers; a multiple of ``n_heads`` unless
+        ``n_layers=0``.
     n_layers : int, default=6
-        Number of encoder layers. With 0 the vectors of the words, and of their positions, are pooled directly.
+        Number of encoder layers. With 0 the vectors of the words, and of their positions, are
+        pooled directly.
     n_heads : int, default=8
         Number of attention heads.
     feedforward_size : int, default=2048
         Width of the hidden layer of the feed-forward network.
     pooling : {"max", "mean", "attention", "weighted"}, default="max"
-        The maximum of each column; the mean; the mean weighted by the batch's weights times learned attention; the mean
-        weighted by the batch's weights.
+        The maximum of each column; the mean; the mean weighted by the batch's weights times learned
+        attention; the mean weighted by the batch's weights.
     pooling_dim : int, default=None
-        Columns of a linear layer between the encoder and the pooling; the report suggests 2000. None: no such layer.
+        Columns of a linear layer between the encoder and the pooling; the report suggests 2000.
+        None: no such layer.
     depths : {1, 2}, default=1
-        1 pools the output of the last layer; 2 pools the outputs of the middle and of the last layer, concatenated to
-        ``2 * embedding_dim`` columns.
+        1 pools the output of the last layer; 2 pools the outputs of the middle and of the last
+        layer, concatenated to ``2 * embedding_dim`` columns.
     positions : bool, default=True
         Whether the positions of words are encoded.
     key_bits : int or None, default=None
         Bits of a projection that each table reads; see :class:`LSHEmbedding`.
     n_tables, table_bits : int, default=0, 13
-        Parameters of an :class:`LSHEmbedding` whose vector of a word is added to W p; 0 tables are none. The tables can
-        separate words of similar spelling, which W alone cannot.
+        Parameters of an :class:`LSHEmbedding` whose vector of a word is added to W p; 0 tables are
+        none. The tables can separate words of similar spelling, which W alone cannot.
     dropout : float, default=0.0
         Dropout probability in the encoder layers.
     init : {"random", "identity"}, default="random"
-        Initialization. ``"random"``: the usual one of Transformers. ``"identity"``: the layers add nothing and the gain
-        of the positional encoding is zero, so that the vector of a sentence is the pooled x of its words, with cosine
-        similarities near those of the projections. The output then has no layer normalization, which would change
-        cosine similarities.
+        Initialization. ``"random"``: the usual one of Transformers. ``"identity"``: the layers add
+        nothing and the gain of the positional encoding is zero, so that the vector of a sentence is
+        the pooled x of its words, with cosine similarities near those of the projections. The
+        output then has no layer normalization, which would change cosine similarities.
 
     Attributes
     ----------
     linear : torch.nn.Linear
-        W, of shape (embedding_dim, n_features). It is initialized semi-orthogonal and scaled so that the elements of x
-        are around one for a projection of length one, as layer normalization expects.
+        W, of shape (embedding_dim, n_features). It is initialized semi-orthogonal and scaled so
+        that the elements of x are around one for a projection of length one, as layer normalization
+        expects.
     tables : LSHEmbedding or None
         The hashed tables, initialized with zeros.
     position_gain : torch.nn.Parameter or None
@@ -127,9 +134,11 @@ class SGNNTransformer(nn.Module):
 
     References
     ----------
-    .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
-           Université Laval, IFT-7022, part 2; pooling dimension and depths from its conclusion.
-    .. [2] Vaswani et al. (2017). Attention is all you need. NIPS, arXiv:1706.03762, sections 3.1 and 3.5.
+    .. [1] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like
+           SimilarityBXENT. Université Laval, IFT-7022, part 2; pooling dimension and depths from
+           its conclusion.
+    .. [2] Vaswani et al. (2017). Attention is all you need. NIPS, arXiv:1706.03762, sections 3.1
+           and 3.5.
 
     Examples
     --------
@@ -170,16 +179,22 @@ class SGNNTransformer(nn.Module):
         check_parameters("SGNNTransformer", _CONSTRAINTS, locals())
         if n_layers and embedding_dim % n_heads:
             raise ValueError(
-                f"SGNNTransformer: embedding_dim must be a multiple of n_heads={n_heads}, got {embedding_dim}."
+                f"SGNNTransformer: embedding_dim must be a multiple of n_heads={n_heads}, got "
+                f"{embedding_dim}."
             )
         if depths == 2 and n_layers < 2:
-            raise ValueError(f"SGNNTransformer: depths=2 needs n_layers of 2 or more, got {n_layers}. Set depths=1.")
+            raise ValueError(
+                f"SGNNTransformer: depths=2 needs n_layers of 2 or more, got {n_layers}. Set "
+                "depths=1."
+            )
         self.n_features = n_features
         self.embedding_dim = embedding_dim
         self.depths = depths
         self.init = init
         self.linear = nn.Linear(n_features, embedding_dim, bias=False)
-        self.tables = LSHEmbedding(n_tables, table_bits, embedding_dim, key_bits) if n_tables else None
+        self.tables = (
+            LSHEmbedding(n_tables, table_bits, embedding_dim, key_bits) if n_tables else None
+        )
         self.position_gain = nn.Parameter(torch.ones(())) if positions else None
         layers = [
             nn.TransformerEncoderLayer(
@@ -189,11 +204,14 @@ class SGNNTransformer(nn.Module):
         ]
         self.layers = nn.ModuleList(layers)
         self.norms = nn.ModuleList(
-            nn.LayerNorm(embedding_dim) if init == "random" else nn.Identity() for _ in range(depths)
+            nn.LayerNorm(embedding_dim) if init == "random" else nn.Identity()
+            for _ in range(depths)
         )
         self.dim = depths * embedding_dim if pooling_dim is None else pooling_dim
         self.widen = (
-            nn.Identity() if pooling_dim is None else nn.Linear(depths * embedding_dim, pooling_dim, bias=False)
+            nn.Identity()
+            if pooling_dim is None
+            else nn.Linear(depths * embedding_dim, pooling_dim, bias=False)
         )
         self.pooling = WordPooling(self.dim, pooling)
         self._initialize(layers)
@@ -203,7 +221,9 @@ class SGNNTransformer(nn.Module):
 
         They are float32, also of half precision and under autocast, or float64 of float64.
         """
-        return self.embed_sentences(self.word_vectors(batch.projections), batch.words, batch.weights)
+        return self.embed_sentences(
+            self.word_vectors(batch.projections), batch.words, batch.weights
+        )
 
     def embed_sentences(self, vectors: Tensor, words: Tensor, weights: Tensor) -> Tensor:
         """Embed sentences, as :meth:`forward`, from word vectors of :meth:`word_vectors`.
@@ -277,8 +297,11 @@ class SGNNTransformer(nn.Module):
 
     @torch.no_grad()
     def _initialize(self, layers: list[nn.TransformerEncoderLayer]) -> None:
-        # W is semi-orthogonal, scaled so that a projection of length one gives an x of mean length sqrt(embedding_dim).
-        nn.init.orthogonal_(self.linear.weight, gain=math.sqrt(max(self.n_features, self.embedding_dim)))
+        # W is semi-orthogonal, scaled so that a projection of length one gives an x of mean length
+        # sqrt(embedding_dim).
+        nn.init.orthogonal_(
+            self.linear.weight, gain=math.sqrt(max(self.n_features, self.embedding_dim))
+        )
         if isinstance(self.widen, nn.Linear):
             nn.init.orthogonal_(self.widen.weight)
         if self.init == "identity":
@@ -299,8 +322,8 @@ def _check_words(n_distinct: int, words: Tensor, weights: Tensor) -> None:
     check_shape("SGNNTransformer", "weights", weights, *words.shape, note=", the shape of words")
     if words.device.type == "cpu" and words.numel() and int(words.max()) >= n_distinct:
         raise ValueError(
-            f"SGNNTransformer: words must be indices of the {n_distinct} projections, or -1 for padding, "
-            f"got {int(words.max())}."
+            f"SGNNTransformer: words must be indices of the {n_distinct} projections, or -1 for "
+            f"padding, got {int(words.max())}."
         )
 
 
@@ -338,7 +361,9 @@ class WordPooling(nn.Module):
         elif self.pooling == "max":
             pooled = vectors.masked_fill(~mask.unsqueeze(2), -torch.inf).amax(dim=1)
         else:
-            pooled = torch.bmm(self._word_weights(vectors, mask, weights).unsqueeze(1), vectors).squeeze(1)
+            pooled = torch.bmm(
+                self._word_weights(vectors, mask, weights).unsqueeze(1), vectors
+            ).squeeze(1)
         pooled = pooled.masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
         if pooled.dtype != torch.float64:
             pooled = pooled.float()  # under autocast it has half precision
@@ -353,7 +378,9 @@ class WordPooling(nn.Module):
             scores = self.score(vectors).squeeze(2)
             # Not minus infinity: the softmax of a sentence without words would be NaN.
             lowest = torch.finfo(scores.dtype).min
-            word_weights = word_weights * scores.masked_fill(word_weights == 0, lowest).softmax(dim=1)
+            word_weights = word_weights * scores.masked_fill(word_weights == 0, lowest).softmax(
+                dim=1
+            )
         return _normalize_sum(word_weights).to(vectors.dtype)
 
     def extra_repr(self) -> str:
@@ -370,7 +397,9 @@ def pool_rows(
     if not len(vectors) or not words.shape[1]:
         return vectors.new_zeros(len(words), vectors.shape[1])
     shares = _normalize_sum(_known_weights((words >= 0).to(vectors.dtype), weights))
-    pooled = functional.embedding_bag(words.clamp(min=0), vectors, per_sample_weights=shares, mode="sum")
+    pooled = functional.embedding_bag(
+        words.clamp(min=0), vectors, per_sample_weights=shares, mode="sum"
+    )
     return functional.normalize(pooled if pooled.dtype == torch.float64 else pooled.float(), dim=1)
 
 

@@ -64,7 +64,8 @@ def check_target(
     """
     if not isinstance(target, Tensor):
         raise TypeError(
-            f"{layer}: target must be a Tensor of integers, got {type(target).__name__}. Pass torch.tensor(target)."
+            f"{layer}: target must be a Tensor of integers, got {type(target).__name__}. Pass "
+            "torch.tensor(target)."
         )
     check_shape(layer, "target", target, *shape, note=", one class for each row of input")
     check_integers(layer, "target", target)
@@ -79,7 +80,10 @@ def check_target(
     if is_readable(target) and len(target):
         low, high = (int(end) for end in target.aminmax())
         if low < 0 or high >= n_classes:
-            raise ValueError(f"{layer}: target must be between 0 and {n_classes - 1}, got {low if low < 0 else high}.")
+            raise ValueError(
+                f"{layer}: target must be between 0 and {n_classes - 1}, got "
+                f"{low if low < 0 else high}."
+            )
     return target, rows
 
 
@@ -111,14 +115,19 @@ def make_output(
         return SoftmaxOutput(output, -output)
     if reduction == "sum":
         return SoftmaxOutput(output, -log_probs.sum())
-    return SoftmaxOutput(output, -log_probs.mean() if mask is None else -log_probs.sum() / mask.sum())
+    return SoftmaxOutput(
+        output, -log_probs.mean() if mask is None else -log_probs.sum() / mask.sum()
+    )
 
 
 def smoothed_counts(counts: ArrayLike, n_classes: int, caller: str) -> NDArray[np.float64]:
     """Return class counts plus one, so that no probability is zero, or raise an error."""
     array = class_counts(counts, caller)
     if len(array) != n_classes:
-        raise ValueError(f"{caller}: counts must have one count for each of {n_classes} classes, got {len(array)}.")
+        raise ValueError(
+            f"{caller}: counts must have one count for each of {n_classes} classes, got "
+            f"{len(array)}."
+        )
     return array + 1.0
 
 
@@ -173,8 +182,8 @@ class SoftmaxLayer(nn.Module):
 class FullSoftmax(SoftmaxLayer):
     """Predict a class by a linear layer and a softmax over all classes.
 
-    It has the methods of :class:`HierarchicalSoftmax`, so that a network can use either. A row costs
-    ``n_classes * in_features`` multiplications, both in training and in prediction.
+    It has the methods of :class:`HierarchicalSoftmax`, so that a network can use either. A row
+    costs ``n_classes * in_features`` multiplications, both in training and in prediction.
 
     Parameters
     ----------
@@ -192,17 +201,21 @@ class FullSoftmax(SoftmaxLayer):
     Attributes
     ----------
     weight : Parameter of shape (n_classes, in_features)
-        One row for each class, initialized uniformly in +-1/sqrt(in_features), as in :class:`torch.nn.Linear`.
+        One row for each class, initialized uniformly in +-1/sqrt(in_features), as in
+        :class:`torch.nn.Linear`.
     bias : Parameter of shape (n_classes,)
-        One value for each class, initialized as the weight; :meth:`init_bias` sets it from class counts.
+        One value for each class, initialized as the weight; :meth:`init_bias` sets it from class
+        counts.
 
     See Also
     --------
-    HierarchicalSoftmax : An output layer with a cost proportional to the length of a path in a tree.
+    HierarchicalSoftmax : An output layer with a cost proportional to the length of a path in a
+        tree.
 
     References
     ----------
-    .. [1] Bengio, Ducharme, Vincent & Jauvin (2003). A neural probabilistic language model. JMLR 3, section 2.
+    .. [1] Bengio, Ducharme, Vincent & Jauvin (2003). A neural probabilistic language model. JMLR 3,
+           section 2.
 
     Examples
     --------
@@ -233,7 +246,9 @@ class FullSoftmax(SoftmaxLayer):
         self.n_classes = n_classes
         self.ignore_index = ignore_index
         self.reduction = reduction
-        self.weight = nn.Parameter(torch.empty((n_classes, in_features), device=device, dtype=dtype))
+        self.weight = nn.Parameter(
+            torch.empty((n_classes, in_features), device=device, dtype=dtype)
+        )
         self.bias = nn.Parameter(torch.empty(n_classes, device=device, dtype=dtype))
         self.reset_parameters()
 
@@ -262,7 +277,8 @@ class FullSoftmax(SoftmaxLayer):
         Returns
         -------
         output : Tensor of shape (...)
-            log P(target | input), 0 if the target is ``ignore_index``; float32, or float64 for float64 input.
+            log P(target | input), 0 if the target is ``ignore_index``; float32, or float64 for
+            float64 input.
         loss : Tensor of shape (), or (...) with ``reduction="none"``
             Negative log-likelihood; NaN for the mean over no rows.
         """
@@ -276,7 +292,9 @@ class FullSoftmax(SoftmaxLayer):
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002
         """Compute the log-probabilities of all classes, of shape (..., n_classes)."""
         weight = self.weight[: self.n_classes]  # a tied table may have rows for other words
-        return functional.log_softmax(at_least_float32(functional.linear(input, weight, self.bias)), dim=-1)
+        return functional.log_softmax(
+            at_least_float32(functional.linear(input, weight, self.bias)), dim=-1
+        )
 
     def extra_repr(self) -> str:
         """Describe the layer in ``repr``."""
@@ -306,7 +324,8 @@ class AdaptiveSoftmax(SoftmaxLayer):
             cutoffs = sorted({max(1, n_classes // 5), max(1, n_classes // 2)})
         self.in_features = in_features
         self.n_classes = n_classes
-        # Each cluster has at least a quarter of the columns of the previous one, and the last at least one.
+        # Each cluster has at least a quarter of the columns of the previous one, and the last at
+        # least one.
         div_value = min(4.0, in_features ** (1 / len(cutoffs)) * (1 - 1e-9))
         self.layer = nn.AdaptiveLogSoftmaxWithLoss(
             in_features,
@@ -335,7 +354,9 @@ class AdaptiveSoftmax(SoftmaxLayer):
         if len(rows) == 0:
             log_probs = at_least_float32(rows).sum(dim=1)
         else:
-            log_probs = at_least_float32(self._without_autocast(lambda rows: self.layer(rows, target).output, rows))
+            log_probs = at_least_float32(
+                self._without_autocast(lambda rows: self.layer(rows, target).output, rows)
+            )
         return make_output(log_probs, None, shape, "mean")
 
     def log_prob(self, input: Tensor) -> Tensor:  # noqa: A002

@@ -14,7 +14,11 @@ from sklearn_hashnlp._posix import lazy_bytes
 
 def is_traced() -> bool:
     """Return whether torch compiles, traces or transforms code: shapes cannot depend on values."""
-    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active() or torch._C._is_tracing()
+    return (
+        torch.compiler.is_compiling()
+        or torch._C._are_functorch_transforms_active()
+        or torch._C._is_tracing()
+    )
 
 
 def is_readable(tensor: Tensor) -> bool:
@@ -31,27 +35,41 @@ def kernels_apply(table: Tensor) -> bool:
     return table.dtype in (torch.float32, torch.float64) and is_readable(table)
 
 
-def row_gradient(rows: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...], *, sparse: bool = True) -> Tensor:
+def row_gradient(
+    rows: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...], *, sparse: bool = True
+) -> Tensor:
     """Return a table's gradient from the gradients of ascending rows: coalesced, or dense."""
     indices, gradients = torch.from_numpy(rows), torch.from_numpy(values)
     if not sparse:
-        return torch.zeros(shape, dtype=gradients.dtype, device="cpu").index_copy_(0, indices, gradients)
+        return torch.zeros(shape, dtype=gradients.dtype, device="cpu").index_copy_(
+            0, indices, gradients
+        )
     return torch.sparse_coo_tensor(
-        indices.unsqueeze(0), gradients, shape, device="cpu", is_coalesced=True, check_invariants=False
+        indices.unsqueeze(0),
+        gradients,
+        shape,
+        device="cpu",
+        is_coalesced=True,
+        check_invariants=False,
     )
 
 
 class CheckedState(nn.Module):
     """A module that checks the extra state before loading weights; torch sets it last."""
 
-    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any) -> None:
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
+    ) -> None:
         if (state := state_dict.get(f"{prefix}_extra_state")) is not None:
             self.set_extra_state(state)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
 
 
 def lazy_zeros(
-    shape: tuple[int, ...], *, dtype: torch.dtype | None = None, device: torch.device | str | None = None
+    shape: tuple[int, ...],
+    *,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
 ) -> Tensor:
     """Return a tensor of zeros; on the CPU its memory is committed on first write."""
     # torch.zeros writes the zeros, which takes time and 800 MB for 200,000,000 parameters.
@@ -60,4 +78,6 @@ def lazy_zeros(
     n_values = math.prod(shape)
     if device.type != "cpu" or not n_values:
         return torch.zeros(shape, dtype=dtype, device=device)
-    return torch.frombuffer(lazy_bytes(n_values * dtype.itemsize), dtype=dtype, count=n_values).reshape(shape)
+    return torch.frombuffer(
+        lazy_bytes(n_values * dtype.itemsize), dtype=dtype, count=n_values
+    ).reshape(shape)

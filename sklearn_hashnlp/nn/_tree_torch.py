@@ -42,27 +42,35 @@ class TreeTensors:
     @cached_property
     def score_nodes(self) -> Tensor:
         """The node of each row of the weight, int64 of shape (n_scores,)."""
-        return self._tensor(np.repeat(np.arange(self.tree.n_nodes), np.diff(self.tree.score_offsets)))
+        return self._tensor(
+            np.repeat(np.arange(self.tree.n_nodes), np.diff(self.tree.score_offsets))
+        )
 
     def greedy(
         self,
         scores: Tensor,  # (rows, n_scores)
     ) -> Tensor:  # (rows,)
         """Follow the most probable child from the root to a class; the first child at a tie."""
-        best = torch.zeros((len(scores), self.tree.n_nodes), dtype=torch.int64, device=scores.device)
+        best = torch.zeros(
+            (len(scores), self.tree.n_nodes), dtype=torch.int64, device=scores.device
+        )
         for arity in np.unique(self.tree.arities).tolist():
             nodes = self._tensor(np.flatnonzero(self.tree.arities == arity))
             if arity == 2:
                 best[:, nodes] = (scores[:, self.first_rows[nodes]].sigmoid() > 0.5).long()
             else:
-                rows = self.first_rows[nodes].unsqueeze(1) + torch.arange(arity, device=scores.device)
+                rows = self.first_rows[nodes].unsqueeze(1) + torch.arange(
+                    arity, device=scores.device
+                )
                 best[:, nodes] = scores[:, rows].argmax(dim=2)
         node = torch.zeros((len(scores), 1), dtype=torch.int64, device=scores.device)
         if not self.tree.n_nodes:
             return node.squeeze(1)
         for _ in range(self.tree.max_depth):
             inner = node.clamp(min=0)
-            node = torch.where(node >= 0, self.children[self.offsets[inner] + best.gather(1, inner)], node)
+            node = torch.where(
+                node >= 0, self.children[self.offsets[inner] + best.gather(1, inner)], node
+            )
         return ~node.squeeze(1)
 
     def _tensor(self, array: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Tensor:
@@ -71,11 +79,14 @@ class TreeTensors:
             return torch.tensor(array, dtype=torch.int64, device=self.device)
 
     @cached_property
-    def levels(self) -> tuple[list[tuple[list[tuple[int, Tensor, Tensor]], Tensor, Tensor]], Tensor]:
+    def levels(
+        self,
+    ) -> tuple[list[tuple[list[tuple[int, Tensor, Tensor]], Tensor, Tensor]], Tensor]:
         """The levels from the root down, and each class's index among their concatenated leaves.
 
-        A level is its blocks of nodes with the same number of children (the number, their rows of the weight, and
-        their indices in the level), and the indices of the children that are inner nodes and that are classes.
+        A level is its blocks of nodes with the same number of children (the number, their rows of
+        the weight, and their indices in the level), and the indices of the children that are inner
+        nodes and that are classes.
         """
         tree = self.tree
         levels, classes = [], []
@@ -88,7 +99,9 @@ class TreeTensors:
                 n_scores = 1 if arity == 2 else arity
                 scores = tree.score_offsets[own][:, None] + np.arange(n_scores)
                 blocks.append((arity, self._tensor(scores.ravel()), self._tensor(indices)))
-                children.append(tree.children[tree.offsets[own][:, None] + np.arange(arity)].ravel())
+                children.append(
+                    tree.children[tree.offsets[own][:, None] + np.arange(arity)].ravel()
+                )
             below = np.concatenate(children)
             inner, leaves = np.flatnonzero(below >= 0), np.flatnonzero(below < 0)
             levels.append((blocks, self._tensor(inner), self._tensor(leaves)))
@@ -143,7 +156,9 @@ class Scorer(NamedTuple):
     ) -> Tensor:  # (n,)
         """Compute the scores of pairs of an input row and a weight row."""
         weights = functional.embedding(scores, self.weight, sparse=self.sparse)
-        return at_least_float32((weights * inputs[rows]).sum(dim=1) + _pick(self.bias, scores, self.sparse))
+        return at_least_float32(
+            (weights * inputs[rows]).sum(dim=1) + _pick(self.bias, scores, self.sparse)
+        )
 
     def of_root(
         self,
@@ -170,15 +185,23 @@ class Scorer(NamedTuple):
         if self.direct is None:
             raise ValueError("There are no direct connections.")
         if is_traced():
-            slots = feature_slots(mix_tensor(features)[rows], nodes.unsqueeze(1), self.constants, len(self.direct))
+            slots = feature_slots(
+                mix_tensor(features)[rows], nodes.unsqueeze(1), self.constants, len(self.direct)
+            )
             slots = (slots + branches.unsqueeze(1)) % len(self.direct)
-            values = at_least_float32(_pick(self.direct, slots.flatten(), self.sparse)).view_as(slots)
+            values = at_least_float32(_pick(self.direct, slots.flatten(), self.sparse)).view_as(
+                slots
+            )
             return torch.where(features[rows] >= 0, values, 0).sum(dim=1)
         entry, feature = (features[rows] >= 0).nonzero(as_tuple=True)
         keys = mix_tensor(features)[rows[entry], feature]
         slots = feature_slots(keys, nodes[entry], self.constants, len(self.direct))
-        values = at_least_float32(_pick(self.direct, (slots + branches[entry]) % len(self.direct), self.sparse))
-        return torch.zeros(len(rows), dtype=values.dtype, device=values.device).index_add(0, entry, values)
+        values = at_least_float32(
+            _pick(self.direct, (slots + branches[entry]) % len(self.direct), self.sparse)
+        )
+        return torch.zeros(len(rows), dtype=values.dtype, device=values.device).index_add(
+            0, entry, values
+        )
 
 
 def feature_slots(mixed: Tensor, nodes: Tensor, constants: tuple[int, int], n_slots: int) -> Tensor:
@@ -195,27 +218,37 @@ def path_log_probs(
 ) -> Tensor:  # (rows,)
     """Compute the log-probability of the target of each row."""
     path_nodes, path_branches = paths.of(target)
-    steps = torch.zeros(path_nodes.shape, dtype=torch.promote_types(inputs.dtype, torch.float32), device=inputs.device)
+    steps = torch.zeros(
+        path_nodes.shape,
+        dtype=torch.promote_types(inputs.dtype, torch.float32),
+        device=inputs.device,
+    )
     wide_root = paths.root_width > 1
-    if wide_root:  # all rows visit the root: one matrix product, and no row of the weight is gathered
+    # all rows visit the root: one matrix product, and no row of the weight is gathered
+    if wide_root:
         scores = scorer.of_root(inputs, paths.root_width)
         if features is not None:
             axes = (torch.arange(n, device=inputs.device) for n in scores.shape)
             rows, branches = (part.flatten() for part in torch.meshgrid(*axes, indexing="ij"))
-            scores = scores + scorer.of_features(features, rows, torch.zeros_like(rows), branches).view_as(scores)
+            scores = scores + scorer.of_features(
+                features, rows, torch.zeros_like(rows), branches
+            ).view_as(scores)
         at_root = path_nodes == 0
         root_branches = (path_branches * at_root).sum(1, keepdim=True)
-        steps = torch.where(at_root, functional.log_softmax(scores, dim=1).gather(1, root_branches), steps)
+        steps = torch.where(
+            at_root, functional.log_softmax(scores, dim=1).gather(1, root_branches), steps
+        )
     if is_traced():
         is_visit = path_nodes >= int(wide_root)
-        return torch.where(is_visit, _all_steps(scorer, paths, inputs, path_nodes, path_branches, features), steps).sum(
-            1
-        )
+        return torch.where(
+            is_visit, _all_steps(scorer, paths, inputs, path_nodes, path_branches, features), steps
+        ).sum(1)
     visits = (path_nodes >= int(wide_root)).nonzero(as_tuple=True)
     rows = visits[0]
     nodes = path_nodes[visits]
     branches = path_branches[visits]
-    # The scores of all visits are concatenated: owners[i] is the visit of score i, and starts[v] the first of visit v.
+    # The scores of all visits are concatenated: owners[i] is the visit of score i, and starts[v]
+    # the first of visit v.
     first = paths.first_rows[nodes]
     widths = paths.first_rows[nodes + 1] - first
     owners = torch.repeat_interleave(widths)
@@ -224,10 +257,15 @@ def path_log_probs(
     scores = scorer.of_pairs(inputs, rows[owners], first[owners] + branch)
     if features is not None:
         scores = scores + scorer.of_features(features, rows[owners], nodes[owners], branch)
-    step_log_probs = functional.logsigmoid(torch.where(branches == 1, scores[starts], -scores[starts]))
-    if not paths.is_binary:  # a softmax over the scores of each visit, by its maximum and sum of exponentials
+    step_log_probs = functional.logsigmoid(
+        torch.where(branches == 1, scores[starts], -scores[starts])
+    )
+    # a softmax over the scores of each visit, by its maximum and sum of exponentials
+    if not paths.is_binary:
         is_binary = widths == 1
-        highest = torch.full_like(scores[starts], -torch.inf).scatter_reduce(0, owners, scores.detach(), "amax")
+        highest = torch.full_like(scores[starts], -torch.inf).scatter_reduce(
+            0, owners, scores.detach(), "amax"
+        )
         sums = torch.zeros_like(highest).index_add(0, owners, (scores - highest[owners]).exp())
         chosen = scores[starts + torch.where(is_binary, 0, branches)]
         step_log_probs = torch.where(is_binary, step_log_probs, chosen - highest - sums.log())
@@ -250,7 +288,9 @@ def _all_steps(
     first = paths.first_rows[nodes]
     widths = paths.first_rows[nodes + 1] - first
     rows = owners // path_nodes.shape[1]
-    scores = scorer.of_pairs(inputs, rows, (first[owners] + branch).clamp(max=len(scorer.weight) - 1))
+    scores = scorer.of_pairs(
+        inputs, rows, (first[owners] + branch).clamp(max=len(scorer.weight) - 1)
+    )
     if features is not None:
         scores = scores + scorer.of_features(features, rows, nodes[owners], branch)
     scores = scores.view(-1, width)
@@ -280,7 +320,9 @@ def all_log_probs(
         for arity, rows, indices in blocks:
             own = scores[:, rows]
             if arity == 2:
-                steps = torch.stack([functional.logsigmoid(-own), functional.logsigmoid(own)], dim=2)
+                steps = torch.stack(
+                    [functional.logsigmoid(-own), functional.logsigmoid(own)], dim=2
+                )
             else:
                 steps = functional.log_softmax(own.view(len(own), len(indices), arity), dim=2)
             children.append((nodes[:, indices].unsqueeze(2) + steps).flatten(1))
@@ -290,7 +332,9 @@ def all_log_probs(
     return torch.cat(leaves, dim=1)[:, class_order]
 
 
-def all_scores(scorer: Scorer, tensors: TreeTensors, inputs: Tensor, features: Tensor | None) -> Tensor:
+def all_scores(
+    scorer: Scorer, tensors: TreeTensors, inputs: Tensor, features: Tensor | None
+) -> Tensor:
     """Compute all scores of all rows."""
     scores = at_least_float32(functional.linear(inputs, scorer.weight, scorer.bias))
     if features is None or scorer.direct is None:
@@ -298,7 +342,9 @@ def all_scores(scorer: Scorer, tensors: TreeTensors, inputs: Tensor, features: T
     nodes = tensors.score_nodes
     branches = torch.arange(len(nodes), device=nodes.device) - tensors.first_rows[nodes]
     for column in features.unbind(dim=1):
-        slots = feature_slots(mix_tensor(column).unsqueeze(1), nodes, scorer.constants, len(scorer.direct))
+        slots = feature_slots(
+            mix_tensor(column).unsqueeze(1), nodes, scorer.constants, len(scorer.direct)
+        )
         values = at_least_float32(scorer.direct[(slots + branches) % len(scorer.direct)])
         scores = scores + torch.where((column >= 0).unsqueeze(1), values, 0)
     return scores

@@ -21,7 +21,8 @@ class WordTable(nn.Embedding):
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002 - torch's name
         """Return the vectors of words."""
         if self.sparse and kernels_apply(self.weight):
-            vectors: Tensor = _Lookup.apply(self.weight, input)  # type: ignore[no-untyped-call]  # torch has no types for it
+            # torch has no types for it
+            vectors: Tensor = _Lookup.apply(self.weight, input)  # type: ignore[no-untyped-call]
             return vectors
         return functional.embedding(input, self.weight, sparse=self.sparse)
 
@@ -38,7 +39,9 @@ class _Lookup(torch.autograd.Function):
         ids, values = ctx.saved_tensors[0].reshape(-1), gradient.reshape(-1, ctx.shape[1])
         if torch.is_grad_enabled():  # create_graph=True: the gradient must be differentiable
             return gradient.new_zeros(ctx.shape).index_add(0, ids, values), None
-        rows, sums = sum_rows(ids.numpy().astype(np.int32), values.detach().contiguous().numpy(), ctx.shape[0])
+        rows, sums = sum_rows(
+            ids.numpy().astype(np.int32), values.detach().contiguous().numpy(), ctx.shape[0]
+        )
         return row_gradient(rows, sums, ctx.shape), None
 
 
@@ -52,7 +55,9 @@ class ProjectedEmbedding(nn.Module):
 
     def __init__(self, n_bits: int, embedding_dim: int) -> None:
         super().__init__()
-        check_parameters("ProjectedEmbedding", {"n_bits": integer(), "embedding_dim": integer()}, locals())
+        check_parameters(
+            "ProjectedEmbedding", {"n_bits": integer(), "embedding_dim": integer()}, locals()
+        )
         self.n_bits = n_bits
         self.linear = nn.Linear(n_bits, embedding_dim, bias=False)
         nn.init.normal_(self.linear.weight, std=_STD)
@@ -62,14 +67,15 @@ class ProjectedEmbedding(nn.Module):
 
     def forward(
         self,
-        words: Tensor,  # (..., 1 + ceil(n_bits / 64)): an id, and the bits in numbers of 64 bits each
+        # (..., 1 + ceil(n_bits / 64)): an id, and the bits in numbers of 64 bits each
+        words: Tensor,
     ) -> Tensor:  # (..., embedding_dim)
         """Compute the vectors of words; on the CPU once for each distinct word."""
         width = 1 + -(-self.n_bits // 64)
         if words.shape[-1] != width:
             raise ValueError(
-                f"ProjectedEmbedding: words must have an id and {self.n_bits} bits in {width} numbers of 64 bits each, "
-                f"got {words.shape[-1]}."
+                f"ProjectedEmbedding: words must have an id and {self.n_bits} bits in {width} "
+                f"numbers of 64 bits each, got {words.shape[-1]}."
             )
         rows = words.reshape(-1, width)
         distinct, indices = (rows, None) if rows.device.type != "cpu" else _distinct(rows)
@@ -91,17 +97,19 @@ def _distinct(rows: Tensor) -> tuple[Tensor, Tensor | None]:
     return torch.from_numpy(distinct), torch.from_numpy(indices)
 
 
-_MULTIPLIER = -0x61C8864680B583EB  # 2^64 divided by the golden ratio, as a signed number (Knuth, 1973, section 6.4)
+# 2^64 divided by the golden ratio, as a signed number (Knuth, 1973, section 6.4)
+_MULTIPLIER = -0x61C8864680B583EB
 
 
 class LSHEmbedding(nn.Module):
     """Embed words by locality-sensitive hashing: projection bits select a row from each table.
 
-    The first ``n_tables * table_bits`` bits of a projection are read as ``n_tables`` numbers, the buckets of
-    locality-sensitive hashing [1]_, which are rows of the tables. The vector of a word is the sum of its rows. Two
-    words with angle a between their n-gram counts share a bucket with probability (1 - a / pi)^table_bits: words of
-    similar spelling share most rows and other words none, so each word can learn its own vector without a vocabulary.
-    A linear layer over the same bits has too few parameters for that.
+    The first ``n_tables * table_bits`` bits of a projection are read as ``n_tables`` numbers, the
+    buckets of locality-sensitive hashing [1]_, which are rows of the tables. The vector of a word
+    is the sum of its rows. Two words with angle a between their n-gram counts share a bucket with
+    probability (1 - a / pi)^table_bits: words of similar spelling share most rows and other words
+    none, so each word can learn its own vector without a vocabulary. A linear layer over the same
+    bits has too few parameters for that.
 
     Parameters
     ----------
@@ -112,8 +120,9 @@ class LSHEmbedding(nn.Module):
     embedding_dim : int
         Dimension of the vectors.
     key_bits : int or None, default=None
-        Bits of the projection that each table reads, if more than ``table_bits``: they are hashed to a bucket, so that
-        words only share a row by chance, unless their projections agree in all of these bits.
+        Bits of the projection that each table reads, if more than ``table_bits``: they are hashed
+        to a bucket, so that words only share a row by chance, unless their projections agree in all
+        of these bits.
 
     Attributes
     ----------
@@ -122,7 +131,8 @@ class LSHEmbedding(nn.Module):
 
     References
     ----------
-    .. [1] Charikar (2002). Similarity estimation techniques from rounding algorithms. STOC, section 3.
+    .. [1] Charikar (2002). Similarity estimation techniques from rounding algorithms. STOC, section
+           3.
 
     Examples
     --------
@@ -134,14 +144,18 @@ class LSHEmbedding(nn.Module):
     torch.Size([5, 16])
     """
 
-    def __init__(self, n_tables: int, table_bits: int, embedding_dim: int, key_bits: int | None = None) -> None:
+    def __init__(
+        self, n_tables: int, table_bits: int, embedding_dim: int, key_bits: int | None = None
+    ) -> None:
         super().__init__()
         sizes = {"n_tables": integer(), "table_bits": integer(1, 31), "embedding_dim": integer()}
         check_parameters("LSHEmbedding", sizes, locals())
         check_parameters("LSHEmbedding", {"key_bits": none_or(integer(table_bits, 62))}, locals())
         self.n_tables, self.table_bits = n_tables, table_bits
         self.key_bits = table_bits if key_bits is None else key_bits
-        self.tables = nn.EmbeddingBag(n_tables << table_bits, embedding_dim, mode="sum", sparse=True)
+        self.tables = nn.EmbeddingBag(
+            n_tables << table_bits, embedding_dim, mode="sum", sparse=True
+        )
         nn.init.zeros_(self.tables.weight)
 
     def forward(self, projections: Tensor) -> Tensor:
@@ -158,20 +172,23 @@ class LSHEmbedding(nn.Module):
     def buckets(self, projections: Tensor) -> Tensor:
         """Return the rows of each word in :attr:`tables`, int64 of shape (n_words, n_tables).
 
-        ``projections`` are as for :meth:`forward`. The first bit of a bucket is the most significant.
+        ``projections`` are as for :meth:`forward`. The first bit of a bucket is the most
+        significant.
         """
         n_bits = self.n_tables * self.key_bits
         if projections.shape[1] < n_bits:
             raise ValueError(
-                f"LSHEmbedding: {self.n_tables} tables of {self.key_bits} bits need projections of {n_bits} columns "
-                f"or more, got {projections.shape[1]}. Lower n_tables or table_bits."
+                f"LSHEmbedding: {self.n_tables} tables of {self.key_bits} bits need projections of "
+                f"{n_bits} columns or more, got {projections.shape[1]}. Lower n_tables or "
+                "table_bits."
             )
         bits = (projections[:, :n_bits] > 0).reshape(-1, self.n_tables, self.key_bits)
         shifts = torch.arange(self.key_bits - 1, -1, -1, device=bits.device)
         first_rows = torch.arange(self.n_tables, device=bits.device) << self.table_bits
         keys = (bits.long() << shifts).sum(dim=2)
         if self.key_bits > self.table_bits:
-            # Multiplicative hashing: the highest bits of the product modulo 2^64. The shift copies the sign.
+            # Multiplicative hashing: the highest bits of the product modulo 2^64. The shift copies
+            # the sign.
             keys = ((keys * _MULTIPLIER) >> (64 - self.table_bits)) & ((1 << self.table_bits) - 1)
         return keys + first_rows
 
@@ -181,7 +198,8 @@ class LSHEmbedding(nn.Module):
         return f"n_tables={self.n_tables}, table_bits={self.table_bits}{hashed}"
 
 
-_HALF_LIVES = (None, 3.0)  # number of words after which the weight halves, for each average; None is constant
+# number of words after which the weight halves, for each average; None is constant
+_HALF_LIVES = (None, 3.0)
 _SCALE = 4.0  # chosen empirically: the average of many vectors is short and learns slowly
 
 
@@ -199,10 +217,15 @@ class WordAverages(nn.Module):
     ) -> None:
         super().__init__()
         distance = torch.arange(n_words - 1, -1, -1, dtype=torch.float32, device=device)
-        rows = [torch.ones_like(distance) if life is None else 0.5 ** (distance / life) for life in _HALF_LIVES]
+        rows = [
+            torch.ones_like(distance) if life is None else 0.5 ** (distance / life)
+            for life in _HALF_LIVES
+        ]
         self.padding_id = padding_id
         self.n_averages = len(rows)
-        self.register_buffer("weights", torch.stack(rows).to(dtype or torch.float32), persistent=False)
+        self.register_buffer(
+            "weights", torch.stack(rows).to(dtype or torch.float32), persistent=False
+        )
 
     def forward(
         self,
@@ -211,7 +234,11 @@ class WordAverages(nn.Module):
     ) -> Tensor:  # (rows, n_averages * embedding_dim)
         """Average the vectors of words that are not padding; zeros if there are none."""
         ids = words if words.dim() == 2 else words[..., 0]
-        is_padding = torch.zeros_like(ids, dtype=torch.bool) if self.padding_id is None else ids == self.padding_id
+        is_padding = (
+            torch.zeros_like(ids, dtype=torch.bool)
+            if self.padding_id is None
+            else ids == self.padding_id
+        )
         if isinstance(embedding, WordTable):
             table, rows = embedding.weight, ids
         else:  # each distinct word once
@@ -222,7 +249,8 @@ class WordAverages(nn.Module):
         rows = rows.masked_fill(is_padding, -1)
         if kernels_apply(table):
             is_sparse = isinstance(embedding, WordTable) and embedding.sparse
-            averages: Tensor = _Average.apply(table, rows, self.weights, is_sparse)  # type: ignore[no-untyped-call]  # torch has no types for it
+            # torch has no types for it
+            averages: Tensor = _Average.apply(table, rows, self.weights, is_sparse)  # type: ignore[no-untyped-call]
         else:
             averages = _average(table, rows, self.weights.to(table.dtype))
         return (averages * _SCALE).flatten(1)
@@ -252,6 +280,10 @@ class _Average(torch.autograd.Function):
             dense = gradient.new_zeros(ctx.shape).index_add(0, rows.clamp_min(0).flatten(), values)
             return dense, None, None, None
         distinct, sums = average_rows_gradient(
-            gradient.detach().contiguous().numpy(), rows.numpy(), weights.numpy(), ctx.scales, ctx.shape[0]
+            gradient.detach().contiguous().numpy(),
+            rows.numpy(),
+            weights.numpy(),
+            ctx.scales,
+            ctx.shape[0],
         )
         return row_gradient(distinct, sums, ctx.shape, sparse=ctx.sparse), None, None, None

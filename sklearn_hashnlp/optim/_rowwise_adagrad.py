@@ -15,16 +15,18 @@ from sklearn_hashnlp.optim._rowwise_optimizer import RowKernel, RowwiseOptimizer
 class RowwiseAdagrad(RowwiseOptimizer):
     r"""AdaGrad for embedding tables, row by row; ordinary AdaGrad for all other parameters.
 
-    For a parameter with a sparse gradient (an embedding with ``sparse=True``), each row r of the gradient has one
-    accumulator [2]_. A row that occurs several times in a batch is updated once, by the sum g_r of its gradients:
+    For a parameter with a sparse gradient (an embedding with ``sparse=True``), each row r of the
+    gradient has one accumulator [2]_. A row that occurs several times in a batch is updated once,
+    by the sum g_r of its gradients:
 
     .. math::
         G_r \leftarrow G_r + \frac{1}{d} \sum_c g_{r,c}^2, \quad
         w_r \leftarrow w_r - \eta\, \frac{g_r}{\sqrt{G_r} + \epsilon}
 
-    A row is the number, vector or matrix at one index of the first axis. Rows without a gradient are neither read nor
-    written, so the cost of a step does not depend on the size of the table. A parameter with dense gradients is trained
-    exactly as by :class:`torch.optim.Adagrad` [1]_, but row by row after its first sparse gradient.
+    A row is the number, vector or matrix at one index of the first axis. Rows without a gradient
+    are neither read nor written, so the cost of a step does not depend on the size of the table. A
+    parameter with dense gradients is trained exactly as by :class:`torch.optim.Adagrad` [1]_, but
+    row by row after its first sparse gradient.
 
     Parameters
     ----------
@@ -35,22 +37,25 @@ class RowwiseAdagrad(RowwiseOptimizer):
     eps : float, default=1e-10
         Added to the denominator for numerical stability.
     weight_decay : float, default=0
-        Decoupled weight decay, as in AdamW [4]_: each update also subtracts ``lr * weight_decay`` times the parameter.
-        Only the rows of a table with a gradient decay, in proportion to the number of their own steps. Put parameters
-        that should not decay, such as biases, into a group with ``weight_decay`` 0.
+        Decoupled weight decay, as in AdamW [4]_: each update also subtracts ``lr * weight_decay``
+        times the parameter. Only the rows of a table with a gradient decay, in proportion to the
+        number of their own steps. Put parameters that should not decay, such as biases, into a
+        group with ``weight_decay`` 0.
     average_after : int, default=None
-        Number of steps after which to start averaging the weights; :meth:`load_average` then replaces the weights by
-        their mean [3]_. None does not average.
+        Number of steps after which to start averaging the weights; :meth:`load_average` then
+        replaces the weights by their mean [3]_. None does not average.
 
     References
     ----------
-    .. [1] Duchi, Hazan & Singer (2011). Adaptive subgradient methods for online learning and stochastic optimization.
-           JMLR 12, figure 1 (the diagonal version).
-    .. [2] Mudigere et al. (2022). Software-hardware co-design for fast and scalable training of deep learning
-           recommendation models. ISCA, arXiv:2104.05158, section 4.1.1 (one accumulator per row).
-    .. [3] Polyak & Juditsky (1992). Acceleration of stochastic approximation by averaging. SIAM Journal on Control and
-           Optimization 30.
-    .. [4] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR, arXiv:1711.05101.
+    .. [1] Duchi, Hazan & Singer (2011). Adaptive subgradient methods for online learning and
+           stochastic optimization. JMLR 12, figure 1 (the diagonal version).
+    .. [2] Mudigere et al. (2022). Software-hardware co-design for fast and scalable training of
+           deep learning recommendation models. ISCA, arXiv:2104.05158, section 4.1.1 (one
+           accumulator per row).
+    .. [3] Polyak & Juditsky (1992). Acceleration of stochastic approximation by averaging. SIAM
+           Journal on Control and Optimization 30.
+    .. [4] Loshchilov & Hutter (2019). Decoupled weight decay regularization. ICLR,
+           arXiv:1711.05101.
 
     Examples
     --------
@@ -81,7 +86,9 @@ class RowwiseAdagrad(RowwiseOptimizer):
     ) -> None:
         super().__init__(params, {"lr": lr, "eps": eps}, weight_decay, average_after)
 
-    def _dense_update(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+    def _dense_update(
+        self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]
+    ) -> Tensor:
         if "sum" not in state:
             state["sum"] = torch.zeros_like(gradient)
         state["sum"].addcmul_(gradient, gradient)
@@ -96,7 +103,12 @@ class RowwiseAdagrad(RowwiseOptimizer):
             state["sum"] = state["sum"].flatten(1).mean(dim=1)
 
     def _row_updates(
-        self, table: Tensor, rows: Tensor, gradients: Tensor, state: dict[str, Any], group: dict[str, Any]
+        self,
+        table: Tensor,
+        rows: Tensor,
+        gradients: Tensor,
+        state: dict[str, Any],
+        group: dict[str, Any],
     ) -> Tensor:
         sums = row_state(state, "sum", table, per_row=True)
         total = sums[rows] + gradients.square().mean(dim=1)

@@ -15,8 +15,8 @@ from sklearn_hashnlp.optim._rowwise_optimizer import RowKernel, RowwiseOptimizer
 class RowwiseAdam(RowwiseOptimizer):
     r"""Adam for embedding tables, row by row; ordinary Adam for all other parameters.
 
-    For a parameter with a sparse gradient (an embedding with ``sparse=True``), each row r of the gradient has a first
-    moment for each element, one second moment and its own number of steps:
+    For a parameter with a sparse gradient (an embedding with ``sparse=True``), each row r of the
+    gradient has a first moment for each element, one second moment and its own number of steps:
 
     .. math::
         t_r \leftarrow t_r + 1, \quad m_r \leftarrow \beta_1 m_r + (1 - \beta_1)\, g_r, \quad
@@ -26,9 +26,10 @@ class RowwiseAdam(RowwiseOptimizer):
         w_r \leftarrow w_r
         - \eta\, \frac{m_r / (1 - \beta_1^{t_r})}{\sqrt{v_r / (1 - \beta_2^{t_r})} + \epsilon}
 
-    So the bias correction of a rare row depends on its own steps, not on all steps of the optimizer. Rows without a
-    gradient are neither read nor written, so their momentum does not move them. A parameter with dense gradients is
-    trained exactly as by :class:`torch.optim.Adam` [1]_, but row by row after its first sparse gradient.
+    So the bias correction of a rare row depends on its own steps, not on all steps of the
+    optimizer. Rows without a gradient are neither read nor written, so their momentum does not move
+    them. A parameter with dense gradients is trained exactly as by :class:`torch.optim.Adam` [1]_,
+    but row by row after its first sparse gradient.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ class RowwiseAdam(RowwiseOptimizer):
 
     References
     ----------
-    .. [1] Kingma & Ba (2015). Adam: a method for stochastic optimization. ICLR, arXiv:1412.6980, algorithm 1.
+    .. [1] Kingma & Ba (2015). Adam: a method for stochastic optimization. ICLR, arXiv:1412.6980,
+           algorithm 1.
 
     Examples
     --------
@@ -69,11 +71,19 @@ class RowwiseAdam(RowwiseOptimizer):
     ) -> None:
         if not all(0 <= beta < 1 for beta in betas):
             raise ValueError(f"betas must be at least 0 and less than 1, got {betas}.")
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps}, weight_decay, average_after)
+        super().__init__(
+            params, {"lr": lr, "betas": betas, "eps": eps}, weight_decay, average_after
+        )
 
-    def _dense_update(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+    def _dense_update(
+        self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]
+    ) -> Tensor:
         if "mean" not in state:
-            state |= {"mean": torch.zeros_like(gradient), "square": torch.zeros_like(gradient), "step": 0}
+            state |= {
+                "mean": torch.zeros_like(gradient),
+                "square": torch.zeros_like(gradient),
+                "step": 0,
+            }
         beta_1, beta_2 = group["betas"]
         state["step"] += 1
         state["mean"].lerp_(gradient, 1 - beta_1)
@@ -89,7 +99,12 @@ class RowwiseAdam(RowwiseOptimizer):
             state["steps"] = torch.full_like(state["square"], state.pop("step"))
 
     def _row_updates(
-        self, table: Tensor, rows: Tensor, gradients: Tensor, state: dict[str, Any], group: dict[str, Any]
+        self,
+        table: Tensor,
+        rows: Tensor,
+        gradients: Tensor,
+        state: dict[str, Any],
+        group: dict[str, Any],
     ) -> Tensor:
         means, squares, steps = _moments(state, table)
         beta_1, beta_2 = group["betas"]
@@ -116,5 +131,6 @@ def _moments(state: dict[str, Any], table: Tensor) -> tuple[Tensor, Tensor, Tens
     return (
         row_state(state, "mean", table, per_row=False),
         row_state(state, "square", table, per_row=True),
-        row_state(state, "steps", table, per_row=True),  # not "step": torch would not convert its dtype
+        # not "step": torch would not convert its dtype
+        row_state(state, "steps", table, per_row=True),
     )

@@ -14,11 +14,19 @@ from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 
 from sklearn_hashnlp.kernels.embeddings._bags import RowGradients
-from sklearn_hashnlp.kernels.embeddings._row_updates import add_average_offset, are_ascending, decay_rows
+from sklearn_hashnlp.kernels.embeddings._row_updates import (
+    add_average_offset,
+    are_ascending,
+    decay_rows,
+)
 from sklearn_hashnlp.nn._tensors import lazy_zeros
 
-# torch wraps these methods so that its compiler skips them; the first call would import the compiler (two seconds).
-_add_param_group, _load_state_dict = unwrap(Optimizer.add_param_group), unwrap(Optimizer.load_state_dict)
+# torch wraps these methods so that its compiler skips them; the first call would import the
+# compiler (two seconds).
+_add_param_group, _load_state_dict = (
+    unwrap(Optimizer.add_param_group),
+    unwrap(Optimizer.load_state_dict),
+)
 
 RowKernel: TypeAlias = tuple[Callable[..., None], list[Tensor], list[float]]
 """A compiled kernel, the tables of state that it updates, and its numbers."""
@@ -31,7 +39,11 @@ class RowwiseOptimizer(Optimizer):
     touched_key: ClassVar[str]  # name of a state that is nonzero for every updated row
 
     def __init__(
-        self, params: Iterable[Any], defaults: dict[str, Any], weight_decay: float, average_after: int | None
+        self,
+        params: Iterable[Any],
+        defaults: dict[str, Any],
+        weight_decay: float,
+        average_after: int | None,
     ) -> None:
         defaults = defaults | {"weight_decay": weight_decay}
         for name in ("lr", "eps", "weight_decay"):
@@ -47,14 +59,20 @@ class RowwiseOptimizer(Optimizer):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load the state of an optimizer of the same class."""
-        missing = {name for group in state_dict["param_groups"] for name in self.defaults.keys() - group.keys()}
-        unknown = {name for state in state_dict["state"].values() for name in state} - self.state_names
+        missing = {
+            name
+            for group in state_dict["param_groups"]
+            for name in self.defaults.keys() - group.keys()
+        }
+        unknown = {
+            name for state in state_dict["state"].values() for name in state
+        } - self.state_names
         if missing or unknown:
             errors = [f"{', '.join(sorted(missing))} is missing"] if missing else []
             errors += [f"{', '.join(sorted(unknown))} is unknown"] if unknown else []
             raise ValueError(
-                f"{type(self).__name__}: the state is of another optimizer: {'; '.join(errors)}. Load it into an "
-                "optimizer of its own class, or start without a state."
+                f"{type(self).__name__}: the state is of another optimizer: {'; '.join(errors)}. "
+                "Load it into an optimizer of its own class, or start without a state."
             )
         _load_state_dict(self, state_dict)
 
@@ -69,7 +87,10 @@ class RowwiseOptimizer(Optimizer):
 
     @torch.no_grad()
     def step(
-        self, closure: Callable[[], Any] | None = None, *, row_gradients: Mapping[Tensor, RowGradients] | None = None
+        self,
+        closure: Callable[[], Any] | None = None,
+        *,
+        row_gradients: Mapping[Tensor, RowGradients] | None = None,
     ) -> Any:
         """Take a step, and return the result of ``closure``, which evaluates the model again.
 
@@ -99,14 +120,21 @@ class RowwiseOptimizer(Optimizer):
         """
         loaded = False
         for group in self.param_groups:
-            n_steps = 0 if group["average_after"] is None else group["steps"] - group["average_after"]
+            n_steps = (
+                0 if group["average_after"] is None else group["steps"] - group["average_after"]
+            )
             for parameter in group["params"]:
                 state = self.state[parameter]
-                average_offset, touched = state.pop("average_offset", None), state.get(self.touched_key)
+                average_offset, touched = (
+                    state.pop("average_offset", None),
+                    state.get(self.touched_key),
+                )
                 if average_offset is None:
                     continue
                 loaded = True
-                is_table = isinstance(touched, Tensor) and touched.shape == (average_offset.shape[0],)
+                is_table = isinstance(touched, Tensor) and touched.shape == (
+                    average_offset.shape[0],
+                )
                 if _is_compiled(parameter) and is_table:
                     table = parameter.detach().view(average_offset.shape).numpy()
                     add_average_offset(table, average_offset.numpy(), touched.numpy(), 1 / n_steps)
@@ -121,7 +149,9 @@ class RowwiseOptimizer(Optimizer):
         state = self.state[parameter]
         if not gradient.is_sparse and self._has_row_state(state, parameter):
             rows = torch.arange(len(parameter), device=parameter.device)
-            self._update_table(parameter, rows, gradient.unsqueeze(-1).flatten(1).contiguous(), group)
+            self._update_table(
+                parameter, rows, gradient.unsqueeze(-1).flatten(1).contiguous(), group
+            )
             return
         if not gradient.is_sparse:
             steps_averaged, average_offset = self._average_state(parameter, state, group)
@@ -138,10 +168,13 @@ class RowwiseOptimizer(Optimizer):
                 f"{tuple(gradient.shape)} with {gradient.sparse_dim()} sparse axes."
             )
         gradient = coalesced(gradient)
-        values = gradient.values().unsqueeze(-1).flatten(1)  # (rows, columns); a row of a 1-D parameter has one column
+        # (rows, columns); a row of a 1-D parameter has one column
+        values = gradient.values().unsqueeze(-1).flatten(1)
         self._update_table(parameter, gradient.indices()[0], values.contiguous(), group)
 
-    def _update_table(self, parameter: Tensor, rows: Tensor, gradients: Tensor, group: dict[str, Any]) -> None:
+    def _update_table(
+        self, parameter: Tensor, rows: Tensor, gradients: Tensor, group: dict[str, Any]
+    ) -> None:
         """Update rows without duplicates."""
         state = self.state[parameter]
         self._to_row_state(state, parameter)
@@ -165,11 +198,16 @@ class RowwiseOptimizer(Optimizer):
         if steps_averaged > 0:
             average_offset.index_add_(0, rows, updates, alpha=steps_averaged)
 
-    def _average_state(self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]) -> tuple[int, Tensor]:
+    def _average_state(
+        self, parameter: Tensor, state: dict[str, Any], group: dict[str, Any]
+    ) -> tuple[int, Tensor]:
         """Return the number of averaged steps, -1 before averaging, and the offset of the mean."""
-        # The last weights minus their mean since step t are a sum over the updates, each times the number of averaged
-        # steps before it. So a step only changes the rows that it updates, and no second table is averaged.
-        steps_averaged = -1 if group["average_after"] is None else group["steps"] - group["average_after"] - 1
+        # The last weights minus their mean since step t are a sum over the updates, each times the
+        # number of averaged steps before it. So a step only changes the rows that it updates, and
+        # no second table is averaged.
+        steps_averaged = (
+            -1 if group["average_after"] is None else group["steps"] - group["average_after"] - 1
+        )
         if steps_averaged < 0:
             return steps_averaged, parameter
         if "average_offset" not in state:
@@ -178,7 +216,9 @@ class RowwiseOptimizer(Optimizer):
         return steps_averaged, state["average_offset"]
 
     @abstractmethod
-    def _dense_update(self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> Tensor:
+    def _dense_update(
+        self, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]
+    ) -> Tensor:
         """Return the update that a dense gradient subtracts from its parameter."""
 
     def _has_row_state(self, state: dict[str, Any], parameter: Tensor) -> bool:
@@ -206,7 +246,11 @@ class RowwiseOptimizer(Optimizer):
 
 def coalesced(gradient: Tensor) -> Tensor:
     """Return a gradient without duplicate rows."""
-    if not gradient.is_coalesced() and gradient.device.type == "cpu" and are_ascending(gradient._indices()[0].numpy()):
+    if (
+        not gradient.is_coalesced()
+        and gradient.device.type == "cpu"
+        and are_ascending(gradient._indices()[0].numpy())
+    ):
         gradient._coalesced_(True)
     return gradient.coalesce()
 
@@ -226,7 +270,11 @@ def row_state(
 
 
 def _is_compiled(table: Tensor) -> bool:
-    return table.device.type == "cpu" and table.dtype in (torch.float32, torch.float64) and table.is_contiguous()
+    return (
+        table.device.type == "cpu"
+        and table.dtype in (torch.float32, torch.float64)
+        and table.is_contiguous()
+    )
 
 
 def _zeros(shape: tuple[int, ...], like: Tensor) -> Tensor:
@@ -257,8 +305,8 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float) -> T
 
     References
     ----------
-    .. [1] Pascanu, Mikolov & Bengio (2013). On the difficulty of training recurrent neural networks. ICML,
-           arXiv:1211.5063, algorithm 1.
+    .. [1] Pascanu, Mikolov & Bengio (2013). On the difficulty of training recurrent neural
+           networks. ICML, arXiv:1211.5063, algorithm 1.
 
     Examples
     --------
@@ -283,7 +331,9 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float) -> T
     if not values:
         return torch.tensor(0.0)
     device = values[0].device
-    norm: Tensor = torch.stack([torch.linalg.vector_norm(part).to(device) for part in values]).norm()
+    norm: Tensor = torch.stack(
+        [torch.linalg.vector_norm(part).to(device) for part in values]
+    ).norm()
     factor = (max_norm / (norm + _EPS)).clamp(max=1.0)
     for part in values:
         part.mul_(factor.to(part.device))

@@ -14,7 +14,8 @@ from sklearn_hashnlp._posix import flush_to_disk, lock_file
 
 UNFINISHED = ".unfinished-"  # prefix of folders with incomplete files
 _LOCK = "sklearn-hashnlp.lock"  # a file in such a folder, locked while its process is alive
-_MAX_AGE = 86_400.0  # seconds without a change after which a folder is abandoned, on systems without locks
+# seconds without a change after which a folder is abandoned, on systems without locks
+_MAX_AGE = 86_400.0
 
 
 @contextmanager
@@ -93,5 +94,9 @@ def _remove_if_abandoned(path: Path) -> None:
     with (path / _LOCK).open("r+b") as lock:
         if is_locked := lock_file(lock):
             shutil.rmtree(path)
-    if not is_locked and time.time() - max(entry.stat().st_mtime for entry in (path, *path.rglob("*"))) > _MAX_AGE:
+    if (
+        not is_locked
+        and time.time() - max(entry.stat().st_mtime for entry in (path, *path.rglob("*")))
+        > _MAX_AGE
+    ):
         shutil.rmtree(path)

@@ -25,15 +25,30 @@ from sklearn_hashnlp.text._fasttext_dictionary import LABEL_PREFIX, FastTextDict
 HEADER: Final = "ii"  # the magic number and the version
 ARGUMENTS: Final = "12id"  # the values of ARGUMENT_NAMES
 SIZES: Final = "iiiqq"  # entries, words, labels, tokens, and pruned n-grams or -1
-ENTRY: Final = np.dtype([("count", "<i8"), ("kind", "u1")])  # follows the name of an entry and a NUL
+# follows the name of an entry and a NUL
+ENTRY: Final = np.dtype([("count", "<i8"), ("kind", "u1")])
 DENSE: Final = "qq"  # rows and columns; the values follow as float32
-QUANTIZED: Final = "?qqi"  # whether norms follow, rows, columns and codes; one byte for each code follows
-CENTROIDS: Final = "4i"  # columns, parts, columns of a part, columns of the last part; float32 follows
+# whether norms follow, rows, columns and codes; one byte for each code follows
+QUANTIZED: Final = "?qqi"
+# columns, parts, columns of a part, columns of the last part; float32 follows
+CENTROIDS: Final = "4i"
 
 MAGIC: Final = 793712314
 NEWEST_VERSION: Final = 12
 ARGUMENT_NAMES: Final = (
-    *("dim", "ws", "epoch", "minCount", "neg", "wordNgrams", "loss", "model", "bucket", "minn", "maxn"),
+    *(
+        "dim",
+        "ws",
+        "epoch",
+        "minCount",
+        "neg",
+        "wordNgrams",
+        "loss",
+        "model",
+        "bucket",
+        "minn",
+        "maxn",
+    ),
     *("lrUpdateRate", "t"),
 )
 LOSSES: Final = {1: "hs", 2: "ns", 3: "softmax", 4: "ova"}
@@ -58,7 +73,8 @@ _BLOCK = 2**20  # rows that are compared with the centroids at once
 class FastTextFile:
     """The content of a supervised model's file; a quantized matrix is computed from its codes."""
 
-    arguments: dict[str, Any]  # by fastText's names; those that are missing are written with its defaults
+    # by fastText's names; those that are missing are written with its defaults
+    arguments: dict[str, Any]
     dictionary: FastTextDictionary
     labels: NDArray[np.str_]  # (n_labels,): in the order of the file, without prefix
     label_counts: NDArray[np.int64]  # (n_labels,)
@@ -71,8 +87,8 @@ def read_fasttext(path: str | os.PathLike[str]) -> FastTextFile:
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(
-            f"{path} is a folder, not a model of fastText: expected a .bin or .ftz file. A folder of this package is "
-            "read by load_model."
+            f"{path} is a folder, not a model of fastText: expected a .bin or .ftz file. A folder "
+            "of this package is read by load_model."
         )
     with path.open("rb") as file:
         try:
@@ -80,9 +96,13 @@ def read_fasttext(path: str | os.PathLike[str]) -> FastTextFile:
         except (EOFError, ValueError) as error:
             if isinstance(error, ModelFormatError):
                 raise
-            raise ModelFormatError(f"{path} is damaged or not a model of fastText: {error}.") from error
+            raise ModelFormatError(
+                f"{path} is damaged or not a model of fastText: {error}."
+            ) from error
         except MemoryError as error:
-            raise ModelFormatError(f"{path} does not fit into memory, or is damaged. {error}") from error
+            raise ModelFormatError(
+                f"{path} does not fit into memory, or is damaged. {error}"
+            ) from error
 
 
 class _Reader:
@@ -110,7 +130,8 @@ class _Reader:
             raise ValueError(f"its {what} has a negative size")
         self._check(math.prod(shape) * np.dtype(dtype).itemsize, what)
         array = np.empty(shape, dtype=dtype)
-        if self._file.readinto(array.reshape(-1).view(np.uint8)) < array.nbytes:  # type: ignore[attr-defined]  # of BufferedReader
+        # of BufferedReader
+        if self._file.readinto(array.reshape(-1).view(np.uint8)) < array.nbytes:  # type: ignore[attr-defined]
             raise EOFError(f"it ends within its {what}")
         self.left -= array.nbytes
         if not is_finite(array):
@@ -142,13 +163,18 @@ def _read_model(reader: _Reader) -> FastTextFile:
     if not is_quantized and dictionary.pruned is not None:
         raise ValueError("its dictionary was pruned, but its input matrix was not quantized")
     inputs = _read_matrix(reader, "input matrix", is_quantized)
-    output = _read_matrix(reader, "output matrix", reader.numbers("?", "output matrix")[0] and is_quantized)
+    output = _read_matrix(
+        reader, "output matrix", reader.numbers("?", "output matrix")[0] and is_quantized
+    )
     if output.shape[0] != len(label_counts):
-        raise ValueError(f"its output matrix has {output.shape[0]} rows for {len(label_counts)} labels")
+        raise ValueError(
+            f"its output matrix has {output.shape[0]} rows for {len(label_counts)} labels"
+        )
     dim = arguments["dim"]
     if inputs.shape[1] != dim or output.shape[1] != dim:
         raise ValueError(
-            f"its matrices have {inputs.shape[1]} and {output.shape[1]} columns, and its dimension is {dim}"
+            f"its matrices have {inputs.shape[1]} and {output.shape[1]} columns, and its dimension "
+            f"is {dim}"
         )
     dictionary.check(inputs.shape[0])
     if dictionary.n_rows == 0:
@@ -158,24 +184,34 @@ def _read_model(reader: _Reader) -> FastTextFile:
 
 def _read_arguments(reader: _Reader) -> dict[str, Any]:
     path = reader.path
-    if reader.left < struct.calcsize(HEADER) or (head := reader.numbers(HEADER, "header"))[0] != MAGIC:
+    if (
+        reader.left < struct.calcsize(HEADER)
+        or (head := reader.numbers(HEADER, "header"))[0] != MAGIC
+    ):
         raise ModelFormatError(
-            f"{path} is not a model of fastText: expected a .bin or .ftz file. A .vec file, of word vectors, is read "
-            "by load_word_vectors, and a model of this package by load_model."
+            f"{path} is not a model of fastText: expected a .bin or .ftz file. A .vec file, of "
+            "word vectors, is read by load_word_vectors, and a model of this package by "
+            "load_model."
         )
     version = head[1]
     if version > NEWEST_VERSION:
         raise ModelFormatError(
-            f"{path} has version {version} of fastText's format; the newest known one is {NEWEST_VERSION}."
+            f"{path} has version {version} of fastText's format; the newest known one is "
+            f"{NEWEST_VERSION}."
         )
-    arguments: dict[str, Any] = dict(zip(ARGUMENT_NAMES, reader.numbers(ARGUMENTS, "arguments"), strict=True))
+    arguments: dict[str, Any] = dict(
+        zip(ARGUMENT_NAMES, reader.numbers(ARGUMENTS, "arguments"), strict=True)
+    )
     loss, model = LOSSES.get(arguments["loss"]), MODELS.get(arguments["model"])
     if loss is None or model is None:
-        raise ValueError(f"its loss is {arguments['loss']} and its model {arguments['model']}, which fastText lacks")
+        raise ValueError(
+            f"its loss is {arguments['loss']} and its model {arguments['model']}, which fastText "
+            "lacks"
+        )
     if model != "supervised":
         raise ModelFormatError(
-            f"{path} is a {model} model of fastText: word vectors, which predict no labels. Read the vectors of its "
-            "words from the .vec file that fastText writes beside it: "
+            f"{path} is a {model} model of fastText: word vectors, which predict no labels. Read "
+            "the vectors of its words from the .vec file that fastText writes beside it: "
             f"load_word_vectors({str(path.with_suffix('.vec'))!r})."
         )
     if arguments["dim"] < 1:
@@ -190,8 +226,15 @@ def _read_dictionary(
 ) -> tuple[FastTextDictionary, NDArray[np.str_], NDArray[np.int64]]:
     """Return the dictionary, and the names and the counts of the labels."""
     n_entries, n_words, n_labels, _, n_pruned = reader.numbers(SIZES, "dictionary")
-    if n_words < 0 or n_labels < 1 or n_entries != n_words + n_labels or n_entries * 10 > reader.left:
-        raise ValueError(f"its dictionary has {n_entries} entries, {n_words} words and {n_labels} labels")
+    if (
+        n_words < 0
+        or n_labels < 1
+        or n_entries != n_words + n_labels
+        or n_entries * 10 > reader.left
+    ):
+        raise ValueError(
+            f"its dictionary has {n_entries} entries, {n_words} words and {n_labels} labels"
+        )
     entries, tails = reader.entries(n_entries)
     if (tails["kind"][:n_words] != WORD).any() or (tails["kind"][n_words:] != LABEL).any():
         raise ValueError("its dictionary has words among the labels, or types that are unknown")
@@ -206,7 +249,9 @@ def _read_dictionary(
         word_ngrams=arguments["wordNgrams"],
         min_n=arguments["minn"],
         max_n=arguments["maxn"],
-        pruned=reader.array("<i4", (n_pruned, 2), "index of pruned n-grams") if n_pruned >= 0 else None,
+        pruned=reader.array("<i4", (n_pruned, 2), "index of pruned n-grams")
+        if n_pruned >= 0
+        else None,
     )
     labels = [label.removeprefix(LABEL_PREFIX) for label in dictionary.entries(n_words, n_entries)]
     name, repeats = Counter(labels).most_common(1)[0]
@@ -214,7 +259,9 @@ def _read_dictionary(
         raise ValueError(f"two labels have the name {name!r}")
     n_bytes = 4 * n_labels * max(map(len, labels))  # numpy's strings are as wide as the longest
     if n_bytes > _MAX_BYTES:
-        raise ValueError(f"an array of its {n_labels:,} labels, some very long, would take {n_bytes:,} bytes")
+        raise ValueError(
+            f"an array of its {n_labels:,} labels, some very long, would take {n_bytes:,} bytes"
+        )
     return dictionary, np.array(labels), label_counts
 
 
@@ -232,7 +279,9 @@ def _read_matrix(reader: _Reader, what: str, is_quantized: bool) -> NDArray[np.f
         norm_codes, norms = reader.array("u1", (n_rows,), what), _read_centroids(reader, 1, what)[1]
     _check_memory(4 * n_rows * n_columns, reader.size, what)
     matrix = np.empty((n_rows, n_columns), dtype=np.float32)
-    for start, part_codes in zip(range(0, n_columns, part), codes.reshape(n_rows, n_parts).T, strict=True):
+    for start, part_codes in zip(
+        range(0, n_columns, part), codes.reshape(n_rows, n_parts).T, strict=True
+    ):
         matrix[:, start : start + part] = centroids[part_codes, start : start + part]
     if norms is not None:
         with np.errstate(over="ignore"):
@@ -245,7 +294,13 @@ def _read_matrix(reader: _Reader, what: str, is_quantized: bool) -> NDArray[np.f
 def _read_centroids(reader: _Reader, n_columns: int, what: str) -> tuple[int, NDArray[np.float32]]:
     """Return the columns of a part, and the centroids of all parts, shape (256, n_columns)."""
     width, n_parts, part, last = reader.numbers(CENTROIDS, what)
-    if width < 1 or width != n_columns or part < 1 or n_parts != -(-width // part) or last != (width - 1) % part + 1:
+    if (
+        width < 1
+        or width != n_columns
+        or part < 1
+        or n_parts != -(-width // part)
+        or last != (width - 1) % part + 1
+    ):
         raise ValueError(f"its {what} has {n_parts} parts of {part} columns for {n_columns}")
     stored = reader.array("<f4", (_N_CENTROIDS * width,), what)
     ends = range(_N_CENTROIDS * part, len(stored), _N_CENTROIDS * part)
@@ -259,8 +314,9 @@ def _check_memory(n_bytes: int, file_size: int, what: str) -> None:
     free = available_memory()
     if free is not None and n_bytes > free:
         raise MemoryError(
-            f"Its {what} is quantized and takes {n_bytes / 1e9:.1f} GB as float32; {free / 1e9:.1f} GB are free. Free "
-            "memory, or prune the model by fastText's quantize with a cutoff."
+            f"Its {what} is quantized and takes {n_bytes / 1e9:.1f} GB as float32; "
+            f"{free / 1e9:.1f} GB are free. Free memory, or prune the model by fastText's quantize "
+            "with a cutoff."
         )
 
 
@@ -279,10 +335,16 @@ def write_fasttext(content: FastTextFile, path: str | os.PathLike[str]) -> None:
         "minn": dictionary.min_n,
         "maxn": dictionary.max_n,
     }
-    names, counts = dictionary.names.tobytes(), [*dictionary.counts[:n_words].tolist(), *content.label_counts.tolist()]
+    names, counts = (
+        dictionary.names.tobytes(),
+        [*dictionary.counts[:n_words].tolist(), *content.label_counts.tolist()],
+    )
     ends = dictionary.offsets[: n_words + 1].tolist()
     entries = [names[start:stop] for start, stop in pairwise(ends)]
-    entries += [f"{LABEL_PREFIX}{label}".encode("utf-8", "surrogateescape") for label in content.labels.tolist()]
+    entries += [
+        f"{LABEL_PREFIX}{label}".encode("utf-8", "surrogateescape")
+        for label in content.labels.tolist()
+    ]
     with replacing(path) as unfinished, unfinished.open("wb") as file:
         file.write(struct.pack(f"<{HEADER}", MAGIC, NEWEST_VERSION))
         file.write(struct.pack(f"<{ARGUMENTS}", *(arguments[name] for name in ARGUMENT_NAMES)))
@@ -299,9 +361,12 @@ def write_fasttext(content: FastTextFile, path: str | os.PathLike[str]) -> None:
             codes, centroids = quantized
             widths = [part.shape[1] for part in centroids]
             file.write(
-                struct.pack(f"<?{QUANTIZED}", True, False, len(codes), sum(widths), codes.size) + codes.tobytes()
+                struct.pack(f"<?{QUANTIZED}", True, False, len(codes), sum(widths), codes.size)
+                + codes.tobytes()
             )
-            file.write(struct.pack(f"<{CENTROIDS}", sum(widths), len(widths), widths[0], widths[-1]))
+            file.write(
+                struct.pack(f"<{CENTROIDS}", sum(widths), len(widths), widths[0], widths[-1])
+            )
             for part in centroids:
                 file.write(part.astype("<f4").tobytes())
         _write_dense(file, content.output)
@@ -315,13 +380,15 @@ def _write_dense(file: BinaryIO, matrix: NDArray[np.float32]) -> None:
 def quantize(matrix: NDArray[np.float32]) -> tuple[NDArray[np.uint8], list[NDArray[np.float32]]]:
     """Quantize a matrix: return codes (n_rows, n_parts) and centroids of each part (256, columns).
 
-    Rows that were never trained are zero in the columns that are not constant: the first centroid is their value. The
-    others are those of k-means of the other rows.
+    Rows that were never trained are zero in the columns that are not constant: the first centroid
+    is their value. The others are those of k-means of the other rows.
     """
     from scipy.cluster.vq import vq
 
     varies = matrix.min(axis=0, initial=np.inf) != matrix.max(axis=0, initial=-np.inf)
-    trained = np.flatnonzero(matrix[:, varies].any(axis=1)) if varies.any() else np.arange(len(matrix))
+    trained = (
+        np.flatnonzero(matrix[:, varies].any(axis=1)) if varies.any() else np.arange(len(matrix))
+    )
     untrained = np.where(varies | (len(matrix) == 0), 0, matrix[:1].sum(axis=0))
     sample = trained
     if len(trained) > _MAX_SAMPLE:
@@ -333,7 +400,9 @@ def quantize(matrix: NDArray[np.float32]) -> tuple[NDArray[np.uint8], list[NDArr
         part = np.ascontiguousarray(matrix[:, columns])
         centroids.append(_centroids(part[sample], untrained[columns]))
         for first in range(0, len(part), _BLOCK):
-            codes[first : first + _BLOCK, index] = vq(part[first : first + _BLOCK], centroids[-1])[0]
+            codes[first : first + _BLOCK, index] = vq(part[first : first + _BLOCK], centroids[-1])[
+                0
+            ]
     return codes, centroids
 
 
@@ -343,9 +412,12 @@ def _centroids(points: NDArray[np.float32], first: NDArray[np.float32]) -> NDArr
     found = np.tile(first.astype(np.float32), (_N_CENTROIDS, 1))
     distinct = np.unique(points, axis=0)
     if len(distinct) >= _N_CENTROIDS:
-        initial = distinct[np.random.default_rng(0).choice(len(distinct), _N_CENTROIDS - 1, replace=False)]
+        initial = distinct[
+            np.random.default_rng(0).choice(len(distinct), _N_CENTROIDS - 1, replace=False)
+        ]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # a cluster without members keeps its centroid
+            # a cluster without members keeps its centroid
+            warnings.simplefilter("ignore", UserWarning)
             distinct = kmeans2(points, initial, iter=_ITERATIONS, minit="matrix")[0]
     found[1 : 1 + len(distinct)] = distinct
     return found

@@ -54,8 +54,8 @@ def _check_model_folder(folder: Path) -> None:
                 f"No model in {str(folder)!r}: expected {PARAMETERS_FILE} and {WEIGHTS_FILE} there."
             )
         raise ModelFormatError(
-            f"{folder / WEIGHTS_FILE} is missing: saving was interrupted or has not finished, or the copy is "
-            "incomplete."
+            f"{folder / WEIGHTS_FILE} is missing: saving was interrupted or has not finished, or "
+            "the copy is incomplete."
         )
 
 
@@ -67,7 +67,9 @@ def explained(folder: str | os.PathLike[str]) -> Iterator[None]:
     except ModelFormatError as error:
         raise ModelFormatError(f"The model in {str(folder)!r} cannot be loaded. {error}") from error
     except RecursionError as error:
-        raise ModelFormatError(f"The model in {str(folder)!r} cannot be loaded. It is nested too deeply.") from error
+        raise ModelFormatError(
+            f"The model in {str(folder)!r} cannot be loaded. It is nested too deeply."
+        ) from error
 
 
 def write_arrays(arrays: Arrays, path: Path, metadata: dict[str, str] | None = None) -> None:
@@ -87,24 +89,33 @@ def _read_weights(path: Path) -> tuple[dict[str, Any], Arrays]:
     try:
         with safe_open(path, framework="np") as file:
             text = (file.metadata() or {}).get(METADATA_KEY)
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (a safetensors handle is not a dict)
+            names = file.keys()  # of a safetensors handle, which is not a dict
+            arrays = {name: file.get_tensor(name) for name in names}
     except (SafetensorError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ModelFormatError(f"{path} is damaged or not a safetensors file of numpy arrays ({error}).") from error
+        raise ModelFormatError(
+            f"{path} is damaged or not a safetensors file of numpy arrays ({error})."
+        ) from error
     if text is None:
-        raise ModelFormatError(f"{path} is not a model of sklearn-hashnlp: its header describes no model.")
+        raise ModelFormatError(
+            f"{path} is not a model of sklearn-hashnlp: its header describes no model."
+        )
     try:
         document = _load_json(text)
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"{path} is damaged: its header is not JSON ({error}).") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelFormatError(f"{path} is not a model of sklearn-hashnlp: its header describes something else.")
+        raise ModelFormatError(
+            f"{path} is not a model of sklearn-hashnlp: its header describes something else."
+        )
     return document, arrays
 
 
 def check_file(path: Path) -> None:
     """Raise an error for links out of the folder, and for devices and pipes that may never end."""
     if path.resolve().parent != path.parent.resolve():
-        raise ModelFormatError(f"{path} is a link to a file outside of the folder. Copy the file into the folder.")
+        raise ModelFormatError(
+            f"{path} is a link to a file outside of the folder. Copy the file into the folder."
+        )
     if path.exists() and not path.is_file():
         raise ModelFormatError(f"{path} is not a regular file.")
     path.open("rb").close()  # raises a specific error, unlike safetensors
@@ -117,7 +128,9 @@ def _load_json(text: str) -> Any:
         result = dict(pairs)
         if len(result) < len(pairs):
             keys = [key for key, _ in pairs]
-            raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is repeated")
+            raise ValueError(
+                f"the key {next(key for key in keys if keys.count(key) > 1)!r} is repeated"
+            )
         return result
 
     return json.loads(text, object_pairs_hook=unique)
@@ -133,16 +146,19 @@ def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
         if version < FORMAT_VERSION:
             raise ModelFormatError(f"{message} Train it again.")
         raise ModelFormatError(f"{message} Upgrade with: pip install --upgrade sklearn-hashnlp")
-    if document.get("digest") != digest({key: document[key] for key in document if key != "digest"}, arrays):
+    if document.get("digest") != digest(
+        {key: document[key] for key in document if key != "digest"}, arrays
+    ):
         raise ModelFormatError(
-            f"The digest of {WEIGHTS_FILE} is wrong: the file was damaged or changed. Copy it again."
+            f"The digest of {WEIGHTS_FILE} is wrong: the file was damaged or changed. Copy it "
+            "again."
         )
     specification = document.get("hash_specification")
     if specification not in (None, HASH_SPECIFICATION):
         raise ModelFormatError(
-            f"It was trained with version {specification!r} of the hash functions, but this version of sklearn-hashnlp "
-            f"has {HASH_SPECIFICATION!r}, whose hashes differ. Load it with the version that saved it, or train it "
-            "again."
+            f"It was trained with version {specification!r} of the hash functions, but this "
+            f"version of sklearn-hashnlp has {HASH_SPECIFICATION!r}, whose hashes differ. Load it "
+            "with the version that saved it, or train it again."
         )
 
 
@@ -153,15 +169,18 @@ def _check_copy(path: Path, document: dict[str, Any]) -> None:
     except ModelFormatError:
         raise
     except FileNotFoundError:
-        raise ModelFormatError(f"{path.name} is missing: the copy of the folder is incomplete.") from None
+        raise ModelFormatError(
+            f"{path.name} is missing: the copy of the folder is incomplete."
+        ) from None
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"{path.name} is damaged: it is not JSON ({error}).") from error
     if not isinstance(copy, dict) or "digest" not in copy:
         raise ModelFormatError(f"{path.name} is damaged: it has no digest.")
     if copy["digest"] == document["digest"] and copy != document:
         raise ModelFormatError(
-            f"{path.name} was edited. It is a copy for reading; the model has the parameters in {WEIGHTS_FILE}. Undo "
-            "the edit. To change a parameter, load the model, call set_params and save it again."
+            f"{path.name} was edited. It is a copy for reading; the model has the parameters in "
+            f"{WEIGHTS_FILE}. Undo the edit. To change a parameter, load the model, call "
+            "set_params and save it again."
         )
 
 

@@ -8,42 +8,43 @@ from typing import Any
 
 from sklearn_hashnlp.persistence._folder_files import explained, read_folder
 
-_PREDICTOR = "sklearn_hashnlp.classifiers.export._linear_predictor"  # this folder imports no estimators
+# this folder imports no estimators
+_PREDICTOR = "sklearn_hashnlp.classifiers.export._linear_predictor"
 
 
 def load_model(folder: str | os.PathLike[str], *, predict_only: bool = False) -> Any:
     """Load a model from :func:`save_model` without running code from the folder.
 
     Only classes of a fixed list are loaded, the classes check their parameters, and the weights are
-    plain arrays. A SHA-256 digest over everything detects damage; it does not authenticate the author
-    of the model.
+    plain arrays. A SHA-256 digest over everything detects damage; it does not authenticate the
+    author of the model.
 
     Parameters
     ----------
     folder : str or path-like
         Folder of the model.
     predict_only : bool, default=False
-        Whether predictions of few texts are all that is needed. A linear classifier of texts is then
-        computed by numpy: it is loaded in a fraction of a second, without scikit-learn and torch, and
-        predicts some thousand texts per second, a twentieth of what the whole model does. Other models
-        are loaded whole.
+        Whether predictions of few texts are all that is needed. A linear classifier of texts is
+        then computed by numpy: it is loaded in a fraction of a second, without scikit-learn and
+        torch, and predicts some thousand texts per second, a twentieth of what the whole model
+        does. Other models are loaded whole.
 
     Returns
     -------
     estimator
         The model. Its predictions are bitwise equal to the saved model's if it was saved with
-        ``precision="float32"``, and close to them otherwise. With ``predict_only`` a linear classifier
-        of texts is an object with ``predict``, ``predict_proba``, ``predict_topk``, ``classes_`` and
-        ``multilabel_``.
+        ``precision="float32"``, and close to them otherwise. With ``predict_only`` a linear
+        classifier of texts is an object with ``predict``, ``predict_proba``, ``predict_topk``,
+        ``classes_`` and ``multilabel_``.
 
     Raises
     ------
     FileNotFoundError
         If the folder does not exist or holds no model.
     ModelFormatError
-        If the model is incomplete or damaged, if ``parameters.json`` was edited, which would have no
-        effect, or if the model was saved in a newer format or with another specification of the hash
-        functions.
+        If the model is incomplete or damaged, if ``parameters.json`` was edited, which would have
+        no effect, or if the model was saved in a newer format or with another specification of the
+        hash functions.
 
     Examples
     --------

@@ -26,23 +26,38 @@ Sections = Mapping[str, Mapping[str, Any]]
 
 _MAX_ROWS = 100  # rows of a table
 _MAX_CHARACTERS = 200  # characters of a name or value in a table
-_PUNCTUATION = str.maketrans({mark: f"\\{mark}" for mark in set(string.punctuation) - set("-,'&<>")})
+_PUNCTUATION = str.maketrans(
+    {mark: f"\\{mark}" for mark in set(string.punctuation) - set("-,'&<>")}
+)
 _INVISIBLE = frozenset(["Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"])
 _JOINERS = "\u200c\u200d"  # within words of some scripts, and within emoji
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_FIGURES = ("objective", "duality_gap", "train_loss", "valid_loss", "valid_acc", "train_perplexity", "valid_perplexity")
+_FIGURES = (
+    "objective",
+    "duality_gap",
+    "train_loss",
+    "valid_loss",
+    "valid_acc",
+    "train_perplexity",
+    "valid_perplexity",
+)
 
 
-def model_card(model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, sections: Sections | None) -> str:
+def model_card(
+    model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, sections: Sections | None
+) -> str:
     """Return the card, which has no dates and paths, so that it is reproducible."""
     estimator = final_estimator(model)
-    classes = [str(label) for label in np.asarray(getattr(estimator, "classes_", [])).ravel().tolist()]
+    classes = [
+        str(label) for label in np.asarray(getattr(estimator, "classes_", [])).ravel().tolist()
+    ]
     given = dict(sections or {})
     kind = escape(type(model).__name__)
     inside = "" if estimator is model else f" with {escape(type(estimator).__name__)}"
     labels = f" of {len(classes):,} labels" if classes else ""
     parts = [
-        f"{MARK}\n# {kind}\n\nA model{labels} of the class {kind}{inside}, saved by sklearn-hashnlp.",
+        f"{MARK}\n# {kind}\n\nA model{labels} of the class {kind}{inside}, saved by "
+        "sklearn-hashnlp.",
         _usage(model),
         *(_section(title, rows) for title, rows in given.items()),
     ]
@@ -53,7 +68,11 @@ def model_card(model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, s
     history = getattr(estimator, "history_", None)
     if history:
         figures = {name: history[-1][name] for name in _FIGURES if name in history[-1]}
-        title = "Training" if "objective" in history[-1] else f"Epoch {len(history):,} of {len(history):,}"
+        title = (
+            "Training"
+            if "objective" in history[-1]
+            else f"Epoch {len(history):,} of {len(history):,}"
+        )
         parts.append(_section(title, figures))
     with config_context(print_changed_only=True):
         parts.append(f"## Parameters\n\n{_code(repr(model), 'python')}")
@@ -62,7 +81,8 @@ def model_card(model: Any, arrays: Mapping[str, NDArray[Any]], precision: str, s
     size["bytes of weights on disk"] = sum(array.nbytes for array in arrays.values())
     parts.append(_section("Size", size | {"precision of tables": precision}))
     versions = {
-        "sklearn-hashnlp": sys.modules[__name__.partition(".")[0]].__version__,  # an import would be circular
+        # an import would be circular
+        "sklearn-hashnlp": sys.modules[__name__.partition(".")[0]].__version__,
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
         "Python": platform.python_version(),
@@ -85,7 +105,9 @@ def check_sections(sections: Any) -> None:
     """Raise an error if ``sections`` is not a dict of tables."""
     if sections is None:
         return
-    if not isinstance(sections, Mapping) or not all(isinstance(rows, Mapping) for rows in sections.values()):
+    if not isinstance(sections, Mapping) or not all(
+        isinstance(rows, Mapping) for rows in sections.values()
+    ):
         raise TypeError(
             "card of save_model must be a dict of tables, each a dict of names and values, such as "
             f"{{'Metrics': {{'accuracy': 0.91}}}}; got {type(sections).__name__}."
@@ -101,7 +123,9 @@ def escape(value: Any) -> str:
     if isinstance(value, int | np.integer):
         return f"{value:,}"
     text = str(value)
-    return _visible(text[:_MAX_CHARACTERS] + "…" * (len(text) > _MAX_CHARACTERS)).translate(_HTML | _PUNCTUATION)
+    return _visible(text[:_MAX_CHARACTERS] + "…" * (len(text) > _MAX_CHARACTERS)).translate(
+        _HTML | _PUNCTUATION
+    )
 
 
 def _visible(text: str) -> str:
@@ -122,7 +146,11 @@ def _usage(model: Any) -> str:
         "transform": 'model.transform(["some text"])',
     }
     call = next((line for name, line in calls.items() if hasattr(model, name)), None)
-    lines = ["from sklearn_hashnlp import load_model", "", 'model = load_model("FOLDER")  # the folder of this file']
+    lines = [
+        "from sklearn_hashnlp import load_model",
+        "",
+        'model = load_model("FOLDER")  # the folder of this file',
+    ]
     return "## How to use it\n\nWith sklearn-hashnlp installed:\n\n" + _code(
         "\n".join([*lines, *([call] if call else [])]), "python"
     )

@@ -1,9 +1,9 @@
 """Encoding of a model as a JSON document and named arrays."""
 
-# Estimators have methods _get_model_state and _set_model_state of their learned state: values for encode_value, and
-# numeric arrays, of which float32 tables (keys that end with TABLE_VALUES) can be stored in lower precision. Those of
-# the state that resumes a training, saved on request and set afterwards, are _get_training_state (which may return
-# None) and _set_training_state.
+# Estimators have methods _get_model_state and _set_model_state of their learned state: values for
+# encode_value, and numeric arrays, of which float32 tables (keys that end with TABLE_VALUES) can be
+# stored in lower precision. Those of the state that resumes a training, saved on request and set
+# afterwards, are _get_training_state (which may return None) and _set_training_state.
 
 from __future__ import annotations
 
@@ -26,15 +26,20 @@ from sklearn_hashnlp.persistence._scikit_learn_steps import (
     set_state,
 )
 from sklearn_hashnlp.persistence._tables import TABLE_VALUES, from_int8, to_float16, to_int8
-from sklearn_hashnlp.persistence._values import ModelFormatError, decode_value, encode_value, is_finite
+from sklearn_hashnlp.persistence._values import (
+    ModelFormatError,
+    decode_value,
+    encode_value,
+    is_finite,
+)
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import specs_of
 
 Arrays = dict[str, NDArray[Any]]
 
-# The only classes that a model folder can name, and the modules that they are imported from when a model is loaded:
-# this folder imports no estimators. Each class has no learned state, or _get_model_state and
-# _set_model_state.
+# The only classes that a model folder can name, and the modules that they are imported from when a
+# model is loaded: this folder imports no estimators. Each class has no learned state, or
+# _get_model_state and _set_model_state.
 ALLOWED_CLASSES: dict[str, str] = {
     "AutoNgramVectorizer": "sklearn_hashnlp.text",
     "CacheLanguageModel": "sklearn_hashnlp.language",
@@ -63,7 +68,8 @@ ALLOWED_CLASSES: dict[str, str] = {
     "TextClassifier": "sklearn_hashnlp.classifiers",
 } | SAVED_CLASSES
 
-# Recursion needs several stack frames per level; a saved model must also load with fewer free frames.
+# Recursion needs several stack frames per level; a saved model must also load with fewer free
+# frames.
 _MAX_DEPTH = 50
 # At the next fit, joblib reads pickles, which are code, from the folder set by this parameter.
 _CACHE_PARAMETER = "memory"
@@ -81,50 +87,74 @@ def encode_model(
     arrays: Arrays = {}
     trained: list[str] = []
 
-    def encode(estimator: Any, where: str, depth: int = 1, in_template: bool = False) -> dict[str, Any]:
+    def encode(
+        estimator: Any, where: str, depth: int = 1, in_template: bool = False
+    ) -> dict[str, Any]:
         if depth > _MAX_DEPTH:
             raise ValueError(
-                f"A model folder cannot hold this model: it is nested deeper than {_MAX_DEPTH} estimators."
+                f"A model folder cannot hold this model: it is nested deeper than {_MAX_DEPTH} "
+                "estimators."
             )
         name, encode_part = type(estimator).__name__, partial(encode, depth=depth + 1)
         if name not in ALLOWED_CLASSES or _class_named(name) is not type(estimator):
             raise TypeError(
-                f"A model folder cannot hold {where}: it is a {type(estimator).__module__}.{name}, and only these "
-                f"classes are known: {', '.join(sorted(ALLOWED_CLASSES))}. Use skops.io.dump(model, path) instead, "
-                "or joblib.dump(model, path)."
+                f"A model folder cannot hold {where}: it is a {type(estimator).__module__}.{name}, "
+                f"and only these classes are known: {', '.join(sorted(ALLOWED_CLASSES))}. Use "
+                "skops.io.dump(model, path) instead, or joblib.dump(model, path)."
             )
         if getattr(estimator, _CACHE_PARAMETER, None) is not None:
             raise TypeError(
-                f"A model folder cannot hold parameter {_CACHE_PARAMETER!r} of {name}: the next fit would read pickles "
-                f"from that cache, and pickles are code. Unset it first: set_params({_CACHE_PARAMETER}=None)."
+                f"A model folder cannot hold parameter {_CACHE_PARAMETER!r} of {name}: the next "
+                "fit would read pickles from that cache, and pickles are code. Unset it first: "
+                f"set_params({_CACHE_PARAMETER}=None)."
             )
         parameters = {}
         given = estimator.get_params(deep=False)
         if isinstance(given.get("callbacks"), list) and given["callbacks"]:
-            given["callbacks"] = [each for each in given["callbacks"] if not _is_own_callback(each)] or None
+            given["callbacks"] = [
+                each for each in given["callbacks"] if not _is_own_callback(each)
+            ] or None
         for parameter, value in sorted(given.items()):
-            encode_nested = partial(encode_part, in_template=in_template or parameter in _TEMPLATE_PARAMETERS)
-            parameters[parameter] = encode_value(value, f"parameter {parameter!r} of {name}", encode_nested)
-        description: dict[str, Any] = {"class": name, "parameters": parameters, **configuration(estimator)}
+            encode_nested = partial(
+                encode_part, in_template=in_template or parameter in _TEMPLATE_PARAMETERS
+            )
+            parameters[parameter] = encode_value(
+                value, f"parameter {parameter!r} of {name}", encode_nested
+            )
+        description: dict[str, Any] = {
+            "class": name,
+            "parameters": parameters,
+            **configuration(estimator),
+        }
         if name == "Pipeline" and not in_template:  # for readers without scikit-learn
             with suppress(TypeError, ValueError):  # has other columns, too
-                description["ngram_specs"] = [spec.to_dict() for spec in specs_of(estimator.steps[0][1])]
+                description["ngram_specs"] = [
+                    spec.to_dict() for spec in specs_of(estimator.steps[0][1])
+                ]
         if in_template and not _is_fitted(estimator):
             description["fitted"] = False
         elif _has_model_state(estimator):
             check_is_fitted(estimator)
-            description |= _describe_state(estimator._get_model_state(), name, precision, arrays, encode_part)
-            training = estimator._get_training_state() if training_state and _has_training_state(estimator) else None
+            description |= _describe_state(
+                estimator._get_model_state(), name, precision, arrays, encode_part
+            )
+            training = (
+                estimator._get_training_state()
+                if training_state and _has_training_state(estimator)
+                else None
+            )
             if training is not None:
-                description["training"] = _describe_state(training, name, "float32", arrays, encode_part)
+                description["training"] = _describe_state(
+                    training, name, "float32", arrays, encode_part
+                )
                 trained.append(name)
         return description
 
     description = encode(model, "this model")
     if training_state and not trained:
         raise ValueError(
-            "training_state=True, but this model has no training state: none of its estimators has one, or it was "
-            "loaded from a folder without one. Set training_state=False."
+            "training_state=True, but this model has no training state: none of its estimators "
+            "has one, or it was loaded from a folder without one. Set training_state=False."
         )
     return description, arrays
 
@@ -134,12 +164,14 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
 
     def decode(part: Any, where: str) -> Any:
         if not isinstance(part, dict) or not isinstance(part.get("parameters"), dict):
-            raise ModelFormatError(f"Expected the description of an estimator for {where}, got {type(part).__name__}.")
+            raise ModelFormatError(
+                f"Expected the description of an estimator for {where}, got {type(part).__name__}."
+            )
         name = part.get("class")
         if not isinstance(name, str) or name not in ALLOWED_CLASSES | LOADED_CLASSES:
             raise ModelFormatError(
-                f"The model has the class {name!r}, which this version of sklearn-hashnlp does not know. "
-                f"Known classes: {', '.join(sorted(ALLOWED_CLASSES))}."
+                f"The model has the class {name!r}, which this version of sklearn-hashnlp does not "
+                f"know. Known classes: {', '.join(sorted(ALLOWED_CLASSES))}."
             )
         estimator = _construct(name, part["parameters"], decode)
         try:
@@ -150,14 +182,24 @@ def decode_model(description: Any, arrays: Arrays) -> Any:
         is_earlier = name in LOADED_CLASSES
         expected = (is_earlier or _has_model_state(estimator)) and part.get("fitted") is not False
         if expected != ("state" in part):
-            raise ModelFormatError(f"The model holds {'a' if 'state' in part else 'no'} learned state for {name}.")
+            raise ModelFormatError(
+                f"The model holds {'a' if 'state' in part else 'no'} learned state for {name}."
+            )
         if "state" in part:
             restore = partial(set_state, estimator) if is_earlier else estimator._set_model_state
             _restore(restore, part, arrays, f"learned state of {name}", decode)
         if "training" in part:
             if not _has_training_state(estimator):
-                raise ModelFormatError(f"The model holds a training state for {name}, which has none.")
-            _restore(estimator._set_training_state, part["training"], arrays, f"training state of {name}", decode)
+                raise ModelFormatError(
+                    f"The model holds a training state for {name}, which has none."
+                )
+            _restore(
+                estimator._set_training_state,
+                part["training"],
+                arrays,
+                f"training state of {name}",
+                decode,
+            )
         return estimator
 
     return decode(description, "the model")
@@ -194,9 +236,12 @@ def _describe_state(
     """Encode the state of one estimator, and add its arrays to those of the model."""
     values, own_arrays = state
     return {
-        "state": {key: encode_value(value, f"{key!r} of {name}", encode) for key, value in values.items()},
+        "state": {
+            key: encode_value(value, f"{key!r} of {name}", encode) for key, value in values.items()
+        },
         "arrays": {
-            key: _store(key, array, f"{key!r} of {name}", precision, arrays) for key, array in own_arrays.items()
+            key: _store(key, array, f"{key!r} of {name}", precision, arrays)
+            for key, array in own_arrays.items()
         },
     }
 
@@ -205,7 +250,9 @@ def _store(key: str, array: Any, where: str, precision: str, arrays: Arrays) -> 
     """Add an array to the arrays of the model, and return its names for :func:`_fetch`."""
     array = np.asarray(array)
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"A model folder cannot hold {where}: it is an array of {array.dtype}, not of numbers.")
+        raise TypeError(
+            f"A model folder cannot hold {where}: it is an array of {array.dtype}, not of numbers."
+        )
     array = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
     if key not in _MAY_BE_NAN and not is_finite(array):
         raise ValueError(f"A model folder cannot hold {where}: it has infinite values or NaN.")
@@ -230,13 +277,13 @@ def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str
     unknown = sorted(set(parameters) - set(cls._get_param_names()))
     if unknown:
         raise ModelFormatError(
-            f"The model sets the parameter {unknown[0]!r}, which {name} of this version does not have. "
-            "Was it saved by a newer version of sklearn-hashnlp or scikit-learn?"
+            f"The model sets the parameter {unknown[0]!r}, which {name} of this version does not "
+            "have. Was it saved by a newer version of sklearn-hashnlp or scikit-learn?"
         )
     if parameters.get(_CACHE_PARAMETER) is not None:
         raise ModelFormatError(
-            f"The model sets the parameter {_CACHE_PARAMETER!r} of {name}: the next fit would read pickles from "
-            "that cache, and pickles are code."
+            f"The model sets the parameter {_CACHE_PARAMETER!r} of {name}: the next fit would read "
+            "pickles from that cache, and pickles are code."
         )
     values = {
         parameter: decode_value(value, f"parameter {parameter!r} of {name}", decode)
@@ -250,7 +297,9 @@ def _construct(name: str, parameters: dict[str, Any], decode: Callable[[Any, str
     except (TypeError, ValueError) as error:
         if isinstance(error, ModelFormatError):
             raise
-        raise ModelFormatError(f"The model has a parameter that {name} does not accept: {error}") from error
+        raise ModelFormatError(
+            f"The model has a parameter that {name} does not accept: {error}"
+        ) from error
     return estimator
 
 
@@ -262,14 +311,20 @@ def _restore(
     decode: Callable[[Any, str], Any],
 ) -> None:
     """Set the state of an estimator from its description."""
-    state, names = (described.get(key) if isinstance(described, dict) else None for key in ("state", "arrays"))
+    state, names = (
+        described.get(key) if isinstance(described, dict) else None for key in ("state", "arrays")
+    )
     if not isinstance(state, dict) or not isinstance(names, dict):
         raise ModelFormatError(f"The {where} is damaged.")
-    values = {key: decode_value(value, f"{key!r} of the {where}", decode) for key, value in state.items()}
+    values = {
+        key: decode_value(value, f"{key!r} of the {where}", decode) for key, value in state.items()
+    }
     own_arrays = {key: _fetch(stored, arrays, where) for key, stored in names.items()}
     for key, array in own_arrays.items():
         if key not in _MAY_BE_NAN and not is_finite(array):
-            raise ModelFormatError(f"The {where} is damaged: its array {key!r} has infinite values or NaN.")
+            raise ModelFormatError(
+                f"The {where} is damaged: its array {key!r} has infinite values or NaN."
+            )
     try:
         set_state(values, own_arrays)
     except (
@@ -283,7 +338,9 @@ def _restore(
     ) as error:  # RuntimeError: torch, over wrong shapes
         raise ModelFormatError(f"The {where} does not fit: {error!r}.") from error
     except MemoryError as error:
-        raise ModelFormatError(f"The {where} does not fit into memory, or is damaged: {error}") from error
+        raise ModelFormatError(
+            f"The {where} does not fit into memory, or is damaged: {error}"
+        ) from error
 
 
 def _fetch(stored: Any, arrays: Arrays, where: str) -> NDArray[Any]:

@@ -36,11 +36,17 @@ def check_parameters(name: str, values: dict[str, Any]) -> None:
     if name == "FeatureUnion":
         weights = values.get("transformer_weights")
         is_dict = isinstance(weights, dict)
-        if weights is not None and not (is_dict and all(type(weight) in (int, float) for weight in weights.values())):
-            raise ValueError(f"'transformer_weights' must be a dict of numbers, got {weights!r:.60}.")
+        if weights is not None and not (
+            is_dict and all(type(weight) in (int, float) for weight in weights.values())
+        ):
+            raise ValueError(
+                f"'transformer_weights' must be a dict of numbers, got {weights!r:.60}."
+            )
         n_jobs = values.get("n_jobs")
         if n_jobs is not None and not (isinstance(n_jobs, int) and abs(n_jobs) <= _MAX_JOBS):
-            raise ValueError(f"'n_jobs' must be an integer up to {_MAX_JOBS} or None, got {n_jobs!r:.60}.")
+            raise ValueError(
+                f"'n_jobs' must be an integer up to {_MAX_JOBS} or None, got {n_jobs!r:.60}."
+            )
     _check_vectorizer(values)
 
 
@@ -49,13 +55,17 @@ def _check_steps(name: str, steps: Any) -> None:
         raise ValueError(f"{_STEPS[name]!r} must be a list of steps, got {steps!r:.60}.")
     for index, step in enumerate(steps):
         if not isinstance(step, list | tuple) or len(step) != 2 or not isinstance(step[0], str):
-            raise ValueError(f"each of {_STEPS[name]!r} must be a name and an estimator, got {step!r:.60}.")
+            raise ValueError(
+                f"each of {_STEPS[name]!r} must be a name and an estimator, got {step!r:.60}."
+            )
         is_last = name == "Pipeline" and index == len(steps) - 1
         part = step[1]
         if isinstance(part, str | None) and part in _PASSED:
             continue
         if not hasattr(part, "get_params") or not (is_last or hasattr(part, "transform")):
-            raise ValueError(f"{step[0]!r} of {_STEPS[name]!r} must be a transformer, got {type(part).__name__}.")
+            raise ValueError(
+                f"{step[0]!r} of {_STEPS[name]!r} must be a transformer, got {type(part).__name__}."
+            )
 
 
 def _check_vectorizer(values: dict[str, Any]) -> None:
@@ -65,7 +75,9 @@ def _check_vectorizer(values: dict[str, Any]) -> None:
     try:
         np.dtype(values.get("dtype", np.float64))
     except (SyntaxError, TypeError, ValueError) as error:
-        raise ValueError(f"'dtype' must be a type of numbers, got {values['dtype']!r:.60}.") from error
+        raise ValueError(
+            f"'dtype' must be a type of numbers, got {values['dtype']!r:.60}."
+        ) from error
     stop_words = values.get("stop_words")
     if isinstance(stop_words, list) and not all(isinstance(word, str) for word in stop_words):
         raise ValueError("'stop_words' must be a list of strings.")
@@ -79,7 +91,9 @@ def set_state(estimator: Any, values: dict[str, Any], arrays: dict[str, NDArray[
     estimator.n_features_in_ = n_features
     shapes: dict[str, tuple[int, ...]] = {"idf_": (n_features,)}
     if type(estimator).__name__ == "LogisticRegression":
-        estimator.classes_ = decode_labels(values["classes_"]["values"], values["classes_"]["dtype"])
+        estimator.classes_ = decode_labels(
+            values["classes_"]["values"], values["classes_"]["dtype"]
+        )
         n_rows = 1 if len(estimator.classes_) == 2 else len(estimator.classes_)
         shapes = {"coef_": (n_rows, n_features), "intercept_": (n_rows,)}
     for name, shape in shapes.items():

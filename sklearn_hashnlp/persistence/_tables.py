@@ -20,13 +20,15 @@ def to_float16(values: NDArray[np.float32], where: str) -> NDArray[np.float16]:
     largest = _max_magnitudes(values, where)
     if largest.size and largest.max() > np.finfo(np.float16).max:
         raise ValueError(
-            f"A model folder cannot hold {where} in float16, whose largest value is 65504: it has {largest.max():g}. "
-            "Save with precision='int8' or 'float32'."
+            f"A model folder cannot hold {where} in float16, whose largest value is 65504: it has "
+            f"{largest.max():g}. Save with precision='int8' or 'float32'."
         )
     return values.astype(np.float16)
 
 
-def to_int8(values: NDArray[np.float32], where: str) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def to_int8(
+    values: NDArray[np.float32], where: str
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Quantize table columns to 255 levels, denser near zero; return levels and scales."""
     scale = _max_magnitudes(values, where)
     parts = np.abs(values) / np.where(scale > 0, scale, np.float32(1))
@@ -36,7 +38,8 @@ def to_int8(values: NDArray[np.float32], where: str) -> tuple[NDArray[np.int8], 
 def from_int8(levels: NDArray[np.int8], scale: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the values of levels."""
     roots = levels / np.float32(_LEVELS)
-    with np.errstate(over="ignore", invalid="ignore"):  # infinite values and NaN raise an error later
+    # infinite values and NaN raise an error later
+    with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(roots * np.abs(roots) * scale, dtype=np.float32)
 
 
@@ -45,7 +48,8 @@ def _max_magnitudes(values: NDArray[np.float32], where: str) -> Any:
     largest = np.asarray(np.abs(values).max(axis=0, initial=0))
     if not np.isfinite(largest).all():
         raise ValueError(
-            f"A model folder cannot hold {where} in lower precision than float32: it has infinite values or NaN."
+            f"A model folder cannot hold {where} in lower precision than float32: it has infinite "
+            "values or NaN."
         )
     return largest
 
@@ -92,14 +96,18 @@ def unpack_table(name: str, arrays: Mapping[str, NDArray[Any]], table: NDArray[A
     rows = stored_rows(name, arrays, len(table))
     check_shape(name, stored, (len(table) if rows is None else len(rows), *table.shape[1:]))
     if stored.dtype != table.dtype:
-        raise ValueError(f"The table {name!r} must be of {table.dtype}, the stored one is of {stored.dtype}.")
+        raise ValueError(
+            f"The table {name!r} must be of {table.dtype}, the stored one is of {stored.dtype}."
+        )
     table[slice(None) if rows is None else rows] = stored
 
 
 def check_shape(name: str, stored: NDArray[Any], expected: tuple[int, ...]) -> None:
     """Compare the shape of a stored array with the expected one."""
     if stored.shape != expected:
-        raise ValueError(f"The array {name!r} must have shape {expected}, the stored one has {stored.shape}.")
+        raise ValueError(
+            f"The array {name!r} must have shape {expected}, the stored one has {stored.shape}."
+        )
 
 
 def check_stored(name: str, arrays: Mapping[str, NDArray[Any]], shape: tuple[int, ...]) -> None:

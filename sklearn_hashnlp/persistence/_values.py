@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Every JSON object in a model is a tag with content, because JSON has no tuples, sets, keys other than strings, or
-# infinity.
+# Every JSON object in a model is a tag with content, because JSON has no tuples, sets, keys other
+# than strings, or infinity.
 _SCALAR_TYPES: dict[str, type] = {"bool": bool, "float": float, "int": int}
 _DTYPE_NAMES = frozenset(
-    ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    ["bool", "float16", "float32", "float64"]
+    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
 _LABEL_DTYPE = r"[<>=|]?[biufUO]\d{0,9}|bool|object|u?int\d{1,2}|float\d{2,3}"
 _MAX_LABEL_BYTES = 2**26  # for types wider than all labels
@@ -28,7 +29,8 @@ class ModelFormatError(ValueError):
     """Error for a model or file that cannot be loaded: incomplete, damaged, changed, or too new.
 
     Raised by :func:`~sklearn_hashnlp.persistence.load_model` and
-    :func:`~sklearn_hashnlp.persistence.load_word_vectors`; the message explains the problem and its solution.
+    :func:`~sklearn_hashnlp.persistence.load_word_vectors`; the message explains the problem and its
+    solution.
 
     Examples
     --------
@@ -119,7 +121,9 @@ def decode_value(value: Any, where: str, decode_estimator: Callable[[Any, str], 
     except ModelFormatError:
         raise
     except (KeyError, OverflowError, TypeError, ValueError) as error:
-        raise ModelFormatError(f"The value of {where} is damaged: {short(value)} ({error}).") from error
+        raise ModelFormatError(
+            f"The value of {where} is damaged: {short(value)} ({error})."
+        ) from error
     raise ModelFormatError(f"The value of {where} is of an unknown kind: {short(value)}.")
 
 
@@ -136,7 +140,9 @@ def decode_labels(values: Any, dtype: Any) -> NDArray[Any]:
     if not isinstance(dtype, str) or not re.fullmatch(_LABEL_DTYPE, dtype, re.ASCII):
         raise TypeError(f"labels of {dtype!r:.60} are not known")
     dtype = np.dtype(dtype)
-    if not isinstance(values, list) or not all(isinstance(value, str | int | float) for value in values):
+    if not isinstance(values, list) or not all(
+        isinstance(value, str | int | float) for value in values
+    ):
         raise TypeError("labels must be a list of strings or numbers")
     longest = max((len(value) for value in values if isinstance(value, str)), default=0)
     n_bytes = dtype.itemsize * len(values)
@@ -153,7 +159,8 @@ def _is_estimator(value: Any) -> bool:
 
 def _reason(value: Any) -> str:
     joblib = (
-        "or save the whole model with joblib.dump(model, path), whose files can run code: load only what you trust."
+        "or save the whole model with joblib.dump(model, path), whose files can run code: load "
+        "only what you trust."
     )
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return "it is a random generator. Use an int as seed."

@@ -37,19 +37,23 @@ _Row = tuple[bytes, NDArray[np.float32]]
 
 
 def save_word_vectors(
-    path: str | os.PathLike[str], words: Sequence[str], vectors: NDArray[np.float32], *, binary: bool = False
+    path: str | os.PathLike[str],
+    words: Sequence[str],
+    vectors: NDArray[np.float32],
+    *,
+    binary: bool = False,
 ) -> None:
     """Write word vectors in word2vec's text or binary format.
 
-    The first line has the number of words and the dimension. Each word follows: in the text format, as a line with the
-    word and its vector, which is read back as the same float32 values; in the binary format, as the word, a space, its
-    vector in little-endian float32 and a newline.
+    The first line has the number of words and the dimension. Each word follows: in the text format,
+    as a line with the word and its vector, which is read back as the same float32 values; in the
+    binary format, as the word, a space, its vector in little-endian float32 and a newline.
 
     Parameters
     ----------
     path : str or path-like
-        File to write, compressed if its name ends with ``.gz``, ``.bz2`` or ``.xz``; an existing file is replaced
-        atomically.
+        File to write, compressed if its name ends with ``.gz``, ``.bz2`` or ``.xz``; an existing
+        file is replaced atomically.
     words : sequence of str
         Distinct words without ASCII whitespace and control characters.
     vectors : ndarray of shape (n_words, n_columns)
@@ -80,24 +84,32 @@ def save_word_vectors(
     words = list(words)
     if vectors.ndim != 2 or len(vectors) != len(words):
         raise ValueError(
-            f"save_word_vectors needs a row for each of {len(words)} words, got an array of shape {vectors.shape}."
+            f"save_word_vectors needs a row for each of {len(words)} words, got an array of shape "
+            f"{vectors.shape}."
         )
     if not np.isfinite(vectors).all():
         row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
-        raise ValueError(f"save_word_vectors needs finite vectors, got NaN or infinity for the word {words[row]!r}.")
+        raise ValueError(
+            "save_word_vectors needs finite vectors, got NaN or infinity for the word "
+            f"{words[row]!r}."
+        )
     for word in words:
         if _encode(word).split() != [_encode(word)] or _CONTROL.search(_encode(word)):
             raise ValueError(
-                f"save_word_vectors needs words that are not empty and contain no whitespace or control characters, "
-                f"got {word!r}."
+                "save_word_vectors needs words that are not empty and contain no whitespace or "
+                f"control characters, got {word!r}."
             )
     if len(set(words)) < len(words):
         repeated = Counter(words).most_common(1)[0][0]
-        raise ValueError(f"save_word_vectors needs distinct words, got {repeated!r} more than once.")
+        raise ValueError(
+            f"save_word_vectors needs distinct words, got {repeated!r} more than once."
+        )
     with replacing(Path(path)) as unfinished, create(unfinished) as file:
         file.write(f"{vectors.shape[0]} {vectors.shape[1]}\n".encode())
         for word, vector in zip(words, vectors, strict=True):
-            numbers = vector.astype("<f4").tobytes() if binary else " ".join(map(str, vector)).encode()
+            numbers = (
+                vector.astype("<f4").tobytes() if binary else " ".join(map(str, vector)).encode()
+            )
             file.write(_encode(word) + b" " + numbers + b"\n")
 
 
@@ -110,21 +122,22 @@ def load_word_vectors(
 ) -> tuple[list[str], NDArray[np.float32]]:
     r"""Read word vectors in word2vec's text or binary format.
 
-    If a word is repeated, its first vector is used, with a warning, as in gensim. Words with spaces, such as
-    ``"New York"``, are read from a binary file with a newline after each vector, as word2vec and this package write it;
-    in other files they are an error.
+    If a word is repeated, its first vector is used, with a warning, as in gensim. Words with
+    spaces, such as ``"New York"``, are read from a binary file with a newline after each vector, as
+    word2vec and this package write it; in other files they are an error.
 
     Parameters
     ----------
     path : str or path-like
-        File to read, such as a ``.vec`` file of fastText; it may be compressed (.gz, .bz2, .xz or .zip).
+        File to read, such as a ``.vec`` file of fastText; it may be compressed (.gz, .bz2, .xz or
+        .zip).
     binary : bool, default=False
         Whether the format is binary or text.
     encoding : str, default="utf-8"
         The encoding of the words, such as ``"cp1252"``. A byte order mark is skipped.
     errors : {"strict", "replace", "surrogateescape"}, default="strict"
-        Bytes that are not in the encoding: an error, the replacement character U+FFFD, or lone surrogates, which
-        :func:`save_word_vectors` writes back unchanged.
+        Bytes that are not in the encoding: an error, the replacement character U+FFFD, or lone
+        surrogates, which :func:`save_word_vectors` writes back unchanged.
 
     Returns
     -------
@@ -136,8 +149,9 @@ def load_word_vectors(
     Raises
     ------
     ModelFormatError
-        If the file has another format, is incomplete, or has more after the last vector; if a word has bytes that are
-        not in the encoding, or control characters; or if a vector has NaN or values that float32 cannot hold.
+        If the file has another format, is incomplete, or has more after the last vector; if a word
+        has bytes that are not in the encoding, or control characters; or if a vector has NaN or
+        values that float32 cannot hold.
 
     Examples
     --------
@@ -157,12 +171,14 @@ def load_word_vectors(
         with open_bytes(path, Decoding() if binary else decoding) as file:
             n_words, n_columns = _read_header(file, path)
             rows: dict[str, NDArray[np.float32]] = {}
-            for index, (code, row) in enumerate(_numbered(file, path, (n_words, n_columns), binary=binary), start=1):
+            for index, (code, row) in enumerate(
+                _numbered(file, path, (n_words, n_columns), binary=binary), start=1
+            ):
                 word = _decode(code, decoding, f"{path}: word {index} of {n_words}")
                 if not np.isfinite(row).all():
                     raise ModelFormatError(
-                        f"{path} is damaged: the vector of word {index} of {n_words}, {word[:40]!r}, has NaN or values "
-                        "that float32 cannot hold."
+                        f"{path} is damaged: the vector of word {index} of {n_words}, "
+                        f"{word[:40]!r}, has NaN or values that float32 cannot hold."
                     )
                 rows.setdefault(word, row)
     except ModelFormatError:
@@ -171,7 +187,8 @@ def load_word_vectors(
         raise ModelFormatError(str(error)) from error
     if len(rows) < n_words:
         warnings.warn(
-            f"{path} has {n_words} vectors of {len(rows)} words: of a word that is repeated the first one is taken.",
+            f"{path} has {n_words} vectors of {len(rows)} words: of a word that is repeated the "
+            "first one is taken.",
             stacklevel=2,
         )
     return list(rows), np.array(list(rows.values()), dtype=np.float32).reshape(len(rows), n_columns)
@@ -181,21 +198,25 @@ def _read_header(file: IO[bytes], path: Path) -> tuple[int, int]:
     header = read_line(file, path, 1)[:100].split()
     if len(header) != 2 or not all(part.isdigit() for part in header):
         raise ModelFormatError(
-            f"{path} is not in a format of word2vec: its first line must be the number of words and the dimension, "
-            f"got {b' '.join(header)!r:.60}."
+            f"{path} is not in a format of word2vec: its first line must be the number of words "
+            f"and the dimension, got {b' '.join(header)!r:.60}."
         )
     n_words, n_columns = map(int, header)
     compressed = path.suffix.lower() in (".gz", ".bz2", ".xz", ".zip")
-    max_columns = path.stat().st_size if n_words and path.is_file() and not compressed else _MAX_COLUMNS
+    max_columns = (
+        path.stat().st_size if n_words and path.is_file() and not compressed else _MAX_COLUMNS
+    )
     if n_columns > max_columns:  # a number has at least one byte
         raise ModelFormatError(
-            f"{path} is damaged or not in a format of word2vec: its first line promises {n_columns} numbers for "
-            f"each of {n_words} words, more than the file has bytes."
+            f"{path} is damaged or not in a format of word2vec: its first line promises "
+            f"{n_columns} numbers for each of {n_words} words, more than the file has bytes."
         )
     return n_words, n_columns
 
 
-def _numbered(file: IO[bytes], path: Path, shape: tuple[int, int], *, binary: bool) -> Iterator[_Row]:
+def _numbered(
+    file: IO[bytes], path: Path, shape: tuple[int, int], *, binary: bool
+) -> Iterator[_Row]:
     """Yield words and vectors; an error contains the format and the number of the word."""
     kind, other = ("binary", "text") if binary else ("text", "binary")
     n_read = 0
@@ -208,8 +229,8 @@ def _numbered(file: IO[bytes], path: Path, shape: tuple[int, int], *, binary: bo
     except ValueError as error:
         where = f" for word {n_read + 1} of {shape[0]}" if n_read < shape[0] else ""
         raise ModelFormatError(
-            f"{path} is damaged or not in word2vec's {kind} format: {error}{where}. If its format is {other}, set "
-            f"binary={not binary}."
+            f"{path} is damaged or not in word2vec's {kind} format: {error}{where}. If its format "
+            f"is {other}, set binary={not binary}."
         ) from error
 
 
@@ -227,7 +248,10 @@ def _parse_line(line: bytes, n_columns: int) -> _Row:
     parts = line.split()
     if len(parts) != n_columns + 1:
         hint = "; a word may not contain a space" if len(parts) > n_columns + 1 else ""
-        raise ValueError(f"expected a word and {n_columns} numbers, got {len(parts)} fields in {line[:40]!r}{hint}")
+        raise ValueError(
+            f"expected a word and {n_columns} numbers, got {len(parts)} fields in "
+            f"{line[:40]!r}{hint}"
+        )
     with np.errstate(over="ignore"):  # infinite values are an error of their own
         return parts[0], np.array(parts[1:], dtype=np.float64).astype(np.float32)
 
@@ -243,14 +267,24 @@ def _binary_rows(file: IO[bytes], path: Path, n_words: int, n_columns: int) -> I
     start, size = 0, 4 * n_columns
     by_lines = n_words > 0 and next(_word_ends(content, 0, size, n_words), None) is not None
     for index in range(n_words):
-        ends = _word_ends(content, start, size, n_words - index) if by_lines else _spaces(content, start)
+        ends = (
+            _word_ends(content, start, size, n_words - index)
+            if by_lines
+            else _spaces(content, start)
+        )
         end = next(ends, None)
         if end is None:
-            raise ValueError(f"got no {'word, vector and newline' if by_lines else 'space after a word'}")
+            raise ValueError(
+                f"got no {'word, vector and newline' if by_lines else 'space after a word'}"
+            )
         word, first = content[start:end], end + 1
         if len(content) < first + size:
             raise ValueError(f"got {len(content) - first} of {size} bytes")
-        row = np.frombuffer(content, "<f4", n_columns, first) if size else np.empty(0, dtype=np.float32)
+        row = (
+            np.frombuffer(content, "<f4", n_columns, first)
+            if size
+            else np.empty(0, dtype=np.float32)
+        )
         if not by_lines:
             sizes = np.abs(row[np.isfinite(row) & (row != 0)])
             if ((sizes > _LARGEST) | (sizes < _SMALLEST)).any():  # of wrong bytes
@@ -298,12 +332,14 @@ def _decode(code: bytes, decoding: Decoding, where: str) -> str:
         word = code.decode(decoding.of_lines, decoding.errors)
     except UnicodeDecodeError as error:
         raise ModelFormatError(
-            f"{where}, {code[:40]!r}, is not in the encoding {decoding.encoding!r}. Pass its encoding, such as "
-            "encoding='cp1252', or errors='replace'; in a binary file, the word before it may have a space."
+            f"{where}, {code[:40]!r}, is not in the encoding {decoding.encoding!r}. Pass its "
+            "encoding, such as encoding='cp1252', or errors='replace'; in a binary file, the word "
+            "before it may have a space."
         ) from error
     if _CONTROL.search(code):
         raise ModelFormatError(
-            f"{where}, {code[:40]!r}, has control characters: the file is damaged, or the word before it has a space."
+            f"{where}, {code[:40]!r}, has control characters: the file is damaged, or the word "
+            "before it has a space."
         )
     return word
 

@@ -6,7 +6,9 @@ For a confusion matrix use :class:`sklearn.metrics.ConfusionMatrixDisplay`.
 from importlib.util import find_spec
 
 if find_spec("matplotlib") is None:
-    raise ImportError("sklearn_hashnlp.plotting needs matplotlib. Install it with: pip install matplotlib")
+    raise ImportError(
+        "sklearn_hashnlp.plotting needs matplotlib. Install it with: pip install matplotlib"
+    )
 
 from sklearn_hashnlp.plotting._reliability import ReliabilityDisplay
 from sklearn_hashnlp.plotting._robustness import RobustnessDisplay

@@ -19,8 +19,9 @@ _ROUNDING = 1e-6  # rounding error of float32 sums
 class ReliabilityDisplay(Display):
     """Reliability diagram: accuracy against the predicted label's probability, for any classes.
 
-    The legend shows the expected calibration error (ECE): the mean distance of the points from the diagonal, weighted
-    by their shares of the samples [1]_. Pass the same axes to draw several classifiers into one plot.
+    The legend shows the expected calibration error (ECE): the mean distance of the points from the
+    diagonal, weighted by their shares of the samples [1]_. Pass the same axes to draw several
+    classifiers into one plot.
 
     Parameters
     ----------
@@ -45,11 +46,13 @@ class ReliabilityDisplay(Display):
 
     See Also
     --------
-    sklearn.calibration.CalibrationDisplay : Calibration curve of one class, for binary classification.
+    sklearn.calibration.CalibrationDisplay : Calibration curve of one class, for binary
+        classification.
 
     References
     ----------
-    .. [1] Guo, Pleiss, Sun & Weinberger (2017). On calibration of modern neural networks. ICML, section 2.
+    .. [1] Guo, Pleiss, Sun & Weinberger (2017). On calibration of modern neural networks. ICML,
+           section 2.
 
     Examples
     --------
@@ -66,17 +69,26 @@ class ReliabilityDisplay(Display):
     line_: Line2D
 
     def __init__(
-        self, confidences: ArrayLike, correct: ArrayLike, *, n_bins: int = 15, name: str | None = None
+        self,
+        confidences: ArrayLike,
+        correct: ArrayLike,
+        *,
+        n_bins: int = 15,
+        name: str | None = None,
     ) -> None:
-        confidence, is_correct = np.asarray(confidences, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+        confidence, is_correct = (
+            np.asarray(confidences, dtype=np.float64),
+            np.asarray(correct, dtype=np.float64),
+        )
         if confidence.ndim != 1 or confidence.shape != is_correct.shape or len(confidence) == 0:
             raise ValueError(
-                "ReliabilityDisplay needs a probability and a bool for each of at least one sample, got arrays of "
-                f"shape {confidence.shape} and {is_correct.shape}."
+                "ReliabilityDisplay needs a probability and a bool for each of at least one "
+                f"sample, got arrays of shape {confidence.shape} and {is_correct.shape}."
             )
         if not ((confidence >= 0) & (confidence <= 1 + _ROUNDING)).all():  # NaN is neither
             raise ValueError(
-                f"ReliabilityDisplay needs probabilities from 0 to 1, got {confidence.min()} to {confidence.max()}."
+                f"ReliabilityDisplay needs probabilities from 0 to 1, got {confidence.min()} to "
+                f"{confidence.max()}."
             )
         bins = np.minimum((confidence * n_bins).astype(np.int64), n_bins - 1)
         self.counts: NDArray[np.int64] = np.bincount(bins, minlength=n_bins)
@@ -100,11 +112,17 @@ class ReliabilityDisplay(Display):
     ) -> ReliabilityDisplay:
         """Plot a fitted classifier with ``predict_proba`` for test samples ``X`` and labels ``y``.
 
-        The other parameters are as in :meth:`from_predictions`; the default ``name`` is the class of the estimator.
+        The other parameters are as in :meth:`from_predictions`; the default ``name`` is the class
+        of the estimator.
         """
         name = name or type(estimator).__name__
         return cls.from_predictions(
-            y, estimator.predict_proba(X), classes=estimator.classes_, n_bins=n_bins, name=name, ax=ax
+            y,
+            estimator.predict_proba(X),
+            classes=estimator.classes_,
+            n_bins=n_bins,
+            name=name,
+            ax=ax,
         )
 
     @classmethod
@@ -143,13 +161,16 @@ class ReliabilityDisplay(Display):
         names = np.unique(labels) if classes is None else np.asarray(classes)
         if proba.shape != (len(labels), len(names)) or labels.ndim != 1:
             raise ValueError(
-                f"ReliabilityDisplay needs one label and {len(names)} probabilities per sample, one per class, got "
-                f"labels of shape {labels.shape} and probabilities of shape {proba.shape}."
+                f"ReliabilityDisplay needs one label and {len(names)} probabilities per sample, "
+                f"one per class, got labels of shape {labels.shape} and probabilities of shape "
+                f"{proba.shape}."
             )
         correct = names[proba.argmax(axis=1)] == labels
         return cls(proba.max(axis=1), correct, n_bins=n_bins, name=name).plot(ax=ax)
 
-    def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> ReliabilityDisplay:
+    def plot(
+        self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None
+    ) -> ReliabilityDisplay:
         """Draw into ``ax`` or a new figure; ``line_kw`` are line properties for ``ax.plot``."""
         ax = self._take_axes(ax)
         if not ax.lines:

@@ -108,28 +108,43 @@ class RobustnessDisplay(Display):
         texts = list(as_documents(X, caller=cls.__name__))
         accuracies = [
             [
-                accuracy_score(y, estimator.predict(distort_texts(texts, rate, random_state=random_state + repeat)))
+                accuracy_score(
+                    y,
+                    estimator.predict(
+                        distort_texts(texts, rate, random_state=random_state + repeat)
+                    ),
+                )
                 for repeat in range(n_repeats)
             ]
             for rate in rates
         ]
         return cls(rates, accuracies, name=name or type(estimator).__name__).plot(ax=ax)
 
-    def plot(self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None) -> RobustnessDisplay:
+    def plot(
+        self, *, ax: Axes | None = None, line_kw: dict[str, Any] | None = None
+    ) -> RobustnessDisplay:
         """Draw into ``ax`` or a new figure; ``line_kw`` are line properties for ``ax.plot``."""
         if self.accuracies.ndim != 2 or len(self.accuracies) != len(self.rates):
             raise ValueError(
-                "RobustnessDisplay needs a row of accuracies for each rate and a column for each repetition, but for "
-                f"{len(self.rates)} rates it got an array of shape {self.accuracies.shape}."
+                "RobustnessDisplay needs a row of accuracies for each rate and a column for each "
+                f"repetition, but for {len(self.rates)} rates it got an array of shape "
+                f"{self.accuracies.shape}."
             )
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
         ax = self._take_axes(ax)
         mean, deviation = self.accuracies.mean(axis=1), self.accuracies.std(axis=1)
-        style: dict[str, Any] = {"marker": "o", "markersize": 4, "label": self.name} | (line_kw or {})
+        style: dict[str, Any] = {"marker": "o", "markersize": 4, "label": self.name} | (
+            line_kw or {}
+        )
         (self.line_,) = ax.plot(self.rates, mean, **style)
         ax.fill_between(
-            self.rates, mean - deviation, mean + deviation, color=self.line_.get_color(), alpha=0.15, linewidth=0
+            self.rates,
+            mean - deviation,
+            mean + deviation,
+            color=self.line_.get_color(),
+            alpha=0.15,
+            linewidth=0,
         )
         ax.set_xlabel("edits per character")
         ax.set_ylabel("accuracy")

@@ -26,27 +26,31 @@ _ROW_BLOCK = 2**12  # vectors whose second moments are summed at once
 class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
     """Encode sentences as embeddings that reproduce the vectors of another model.
 
-    Distillation of a slow model, the teacher, such as a Transformer: ``fit`` needs the vectors of the teacher for the
-    training texts, ``transform`` computes similar vectors of any text without the teacher. It is a ridge regression
-    from hashed words, pairs of neighboring words and character 3- to 5-grams of words to the principal components of
-    the vectors, solved by conjugate gradients [1]_. Unknown words have the vectors of their n-grams.
+    Distillation of a slow model, the teacher, such as a Transformer: ``fit`` needs the vectors of
+    the teacher for the training texts, ``transform`` computes similar vectors of any text without
+    the teacher. It is a ridge regression from hashed words, pairs of neighboring words and
+    character 3- to 5-grams of words to the principal components of the vectors, solved by conjugate
+    gradients [1]_. Unknown words have the vectors of their n-grams.
 
-    A :class:`~sklearn.pipeline.FeatureUnion` combines it with :class:`SGNNSentenceEncoder`, which needs no teacher:
-    with ``transformer_weights`` of sqrt(w) and sqrt(1 - w), cosine similarities are weighted by w and 1 - w.
+    A :class:`~sklearn.pipeline.FeatureUnion` combines it with :class:`SGNNSentenceEncoder`, which
+    needs no teacher: with ``transformer_weights`` of sqrt(w) and sqrt(1 - w), cosine similarities
+    are weighted by w and 1 - w.
 
     Parameters
     ----------
     n_features : int, default=2**18
-        Maximum number of words, pairs and character n-grams: the most frequent ones in the training texts.
+        Maximum number of words, pairs and character n-grams: the most frequent ones in the training
+        texts.
     n_components : int or None, default=384
-        Number of principal components of the vectors to learn, without their mean. None learns the vectors in their own
-        coordinates, so that they can be compared with vectors of the teacher.
+        Number of principal components of the vectors to learn, without their mean. None learns the
+        vectors in their own coordinates, so that they can be compared with vectors of the teacher.
     alpha : float, default=3.0
         Penalty of the ridge regression.
     max_words : int, default=512
         Longer texts are truncated, with a warning.
     n_jobs : int or None, default=1
-        Number of threads of ``fit`` and ``transform``. The results are the same bit for bit for any number.
+        Number of threads of ``fit`` and ``transform``. The results are the same bit for bit for any
+        number.
     verbose : int, default=0
         With 1, the progress of ``fit`` is printed.
 
@@ -57,8 +61,8 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
     intercept_ : ndarray of shape (dim,), dtype float32
         The mean of the vectors; zeros with ``n_components``.
     history_ : list of dict
-        One entry per step of the conjugate gradients: ``epoch``, and ``train_loss``, the unexplained share of the
-        variance.
+        One entry per step of the conjugate gradients: ``epoch``, and ``train_loss``, the
+        unexplained share of the variance.
     n_parameters_ : int
         Number of coefficients.
 
@@ -68,8 +72,8 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
 
     References
     ----------
-    .. [1] Hestenes & Stiefel (1952). Methods of conjugate gradients for solving linear systems. Journal of Research of
-           the National Bureau of Standards 49.
+    .. [1] Hestenes & Stiefel (1952). Methods of conjugate gradients for solving linear systems.
+           Journal of Research of the National Bureau of Standards 49.
 
     Examples
     --------
@@ -140,19 +144,21 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
         TypeError
             If a text is not a ``str``.
         ValueError
-            If a parameter is invalid, ``X`` has no words, or ``y`` is not a matrix of numbers with a row for each text,
-            or has NaN, infinite values, only zeros or only one direction.
+            If a parameter is invalid, ``X`` has no words, or ``y`` is not a matrix of numbers with
+            a row for each text, or has NaN, infinite values, only zeros or only one direction.
         """
         name, n_jobs = type(self).__name__, effective_n_jobs(self.n_jobs)
         words, rows = read_texts(X, max_words=int(self.max_words), caller=name)
         if not words:
             raise ValueError(f"{name}: there is no word in X to learn from.")
         vectors = _check_vectors(y, len(rows.offsets) - 1, caller=name)
-        targets, mean = center(vectors, None if self.n_components is None else int(self.n_components))
+        targets, mean = center(
+            vectors, None if self.n_components is None else int(self.n_components)
+        )
         if max(targets.max(), -targets.min()) < _MIN_DEVIATION:
             raise ValueError(
-                f"{name}: all vectors of y have the same direction, so there is nothing to learn. Pass vectors that "
-                "differ."
+                f"{name}: all vectors of y have the same direction, so there is nothing to learn. "
+                "Pass vectors that differ."
             )
         dictionary = NgramDictionary.learn(words, rows, int(self.n_features))
 
@@ -161,12 +167,22 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
                 print(f"{name}: {n_fitted} of {n_targets} columns", flush=True)
 
         coefficients, losses = ridge_regression(
-            dictionary.design(words, rows), targets, float(self.alpha), n_steps=_STEPS, n_threads=n_jobs, report=report
+            dictionary.design(words, rows),
+            targets,
+            float(self.alpha),
+            n_steps=_STEPS,
+            n_threads=n_jobs,
+            report=report,
         )
         if self.verbose:
             print(f"{name}: {losses[-1] / losses[0]:.4f} of the variance is left", flush=True)
         shares = enumerate((losses[1:] / losses[0]).tolist(), 1)
-        self._set(dictionary, coefficients, mean, [{"epoch": step, "train_loss": share} for step, share in shares])
+        self._set(
+            dictionary,
+            coefficients,
+            mean,
+            [{"epoch": step, "train_loss": share} for step, share in shares],
+        )
         return self
 
     def _set(
@@ -212,7 +228,11 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
         """Return everything learned as JSON values and arrays, perhaps in lower precision."""
         check_is_fitted(self)
         dictionary = self._dictionary
-        values = {"sizes": list(dictionary.sizes), "n_texts": dictionary.n_texts, "history": self.history_}
+        values = {
+            "sizes": list(dictionary.sizes),
+            "n_texts": dictionary.n_texts,
+            "history": self.history_,
+        }
         return values, {
             "fingerprints": dictionary.fingerprints,
             "counts": dictionary.counts,
@@ -228,10 +248,12 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
         n_columns = n_words + n_ngrams + n_pairs
         if not n_columns == len(fingerprints) == len(counts) == len(coefficients):
             raise ValueError(
-                f"Expected {n_columns} n-grams, got {len(fingerprints)} hashes, {len(counts)} counts and "
-                f"{len(coefficients)} rows of coefficients."
+                f"Expected {n_columns} n-grams, got {len(fingerprints)} hashes, {len(counts)} "
+                f"counts and {len(coefficients)} rows of coefficients."
             )
-        dictionary = NgramDictionary(fingerprints, counts, (n_words, n_ngrams, n_pairs), values["n_texts"])
+        dictionary = NgramDictionary(
+            fingerprints, counts, (n_words, n_ngrams, n_pairs), values["n_texts"]
+        )
         self._set(dictionary, coefficients, arrays["mean"], values["history"])
 
     def __sklearn_tags__(self) -> Any:
@@ -244,33 +266,44 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
 def _check_vectors(y: Any, n_texts: int, *, caller: str) -> NDArray[np.floating]:
     """Check the target vectors, one row for each text."""
     if y is None:
-        raise ValueError(f"{caller}.fit needs y, the vectors of the teacher, one row per text; got None.")
+        raise ValueError(
+            f"{caller}.fit needs y, the vectors of the teacher, one row per text; got None."
+        )
     try:
         array = np.asarray(y)
         if array.dtype.kind not in "biufc":
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{caller}: y must be a matrix of numbers, the vectors of the teacher, one row per text; got "
-            f"{type(y).__name__}: {error}"
+            f"{caller}: y must be a matrix of numbers, the vectors of the teacher, one row per "
+            f"text; got {type(y).__name__}: {error}"
         ) from error
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)  # or check_array would round big-endian float64
+    # or check_array would round big-endian float64
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     vectors: NDArray[np.floating] = check_array(
-        array, dtype=[np.float32, np.float64], order="C", ensure_min_samples=0, input_name="y", estimator=caller
+        array,
+        dtype=[np.float32, np.float64],
+        order="C",
+        ensure_min_samples=0,
+        input_name="y",
+        estimator=caller,
     )  # in C order, as sums depend on it
     if len(vectors) != n_texts:
         raise ValueError(
-            f"{caller}: y must have one row for each text of X. Got {len(vectors):,} rows and {n_texts:,} "
-            "texts, which are not split into sentences."
+            f"{caller}: y must have one row for each text of X. Got {len(vectors):,} rows and "
+            f"{n_texts:,} texts, which are not split into sentences."
         )
     if not vectors.any():
         raise ValueError(f"{caller}: all vectors of y are zero, so there is nothing to learn.")
     return vectors
 
 
-# With n_components the targets are principal components, and the offset is zero: cosine similarities of centered
-# vectors agree better with human judgements. Without, they are the vectors themselves, and the offset is their mean.
-def center(vectors: NDArray[np.floating], n_components: int | None) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+# With n_components the targets are principal components, and the offset is zero: cosine
+# similarities of centered vectors agree better with human judgements. Without, they are the vectors
+# themselves, and the offset is their mean.
+def center(
+    vectors: NDArray[np.floating], n_components: int | None
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the targets of unit vectors, without their mean, and the offset of predictions."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
     scales = 1 / np.where(lengths > 0, lengths, 1)

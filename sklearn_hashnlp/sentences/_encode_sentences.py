@@ -26,14 +26,15 @@ def check_weight(weight: Any, network: SentenceNetwork, *, caller: str) -> Conte
     """Check the weight of the second part, which may have been set after training."""
     if weight != "auto" and not (isinstance(weight, Real) and 0 <= float(weight) <= 1):
         raise ValueError(
-            f"The 'context_weight' parameter of {caller} must be a number from 0 to 1, or 'auto'. Got {weight!r} "
-            "instead."
+            f"The 'context_weight' parameter of {caller} must be a number from 0 to 1, or 'auto'. "
+            f"Got {weight!r} instead."
         )
     for learned, lacking in ((0, network.transformer), (1, network.spelling)):
         if lacking is None and weight != learned:
             raise ValueError(
-                f"{caller} was fitted with context_weight={learned} and has no other part to weigh. Got "
-                f"context_weight={weight!r}. Fit it with a weight between 0 and 1, or set context_weight={learned}."
+                f"{caller} was fitted with context_weight={learned} and has no other part to "
+                f"weigh. Got context_weight={weight!r}. Fit it with a weight between 0 and 1, or "
+                f"set context_weight={learned}."
             )
     return "auto" if weight == "auto" else float(weight)
 
@@ -62,21 +63,33 @@ def encode_sentences(
 
         def encode(batch: NDArray[np.int64]) -> NDArray[np.float32]:
             with plain_torch(device.type), torch.inference_mode():
-                ids, word_weights = (tensor.to(device) for tensor in pad_sentences(take_rows(rows, batch), weights))
+                ids, word_weights = (
+                    tensor.to(device) for tensor in pad_sentences(take_rows(rows, batch), weights)
+                )
                 encoded = network.embed_sentences(word_vectors, ids, word_weights, context_weight)
                 return np.asarray(encoded.float().cpu().numpy())
 
-        for batch, batch_vectors in zip(batches, map_in_order(encode, batches, n_threads), strict=True):
+        for batch, batch_vectors in zip(
+            batches, map_in_order(encode, batches, n_threads), strict=True
+        ):
             vectors[batch] = batch_vectors
     return vectors
 
 
 def _embed_words(
-    network: SentenceNetwork, reader: SentenceReader, words: list[str], device: torch.device, n_threads: int
+    network: SentenceNetwork,
+    reader: SentenceReader,
+    words: list[str],
+    device: torch.device,
+    n_threads: int,
 ) -> WordVectors:
     """Compute the vectors of words."""
     projections = CachedProjections(
-        words, np.zeros(len(words), dtype=np.int64), reader.featurizer, reader.projector, max_bytes=0
+        words,
+        np.zeros(len(words), dtype=np.int64),
+        reader.featurizer,
+        reader.projector,
+        max_bytes=0,
     )
 
     def embed(start: int) -> WordVectors:
@@ -85,7 +98,9 @@ def _embed_words(
             return network.embed_words(torch.from_numpy(rows).to(device))
 
     parts = list(map_in_order(embed, range(0, len(words), _WORDS_AT_ONCE), n_threads))
-    return WordVectors(*(None if some[0] is None else torch.cat(some) for some in zip(*parts, strict=True)))
+    return WordVectors(
+        *(None if some[0] is None else torch.cat(some) for some in zip(*parts, strict=True))
+    )
 
 
 def _split_batches(order: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:

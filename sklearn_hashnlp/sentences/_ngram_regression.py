@@ -16,17 +16,22 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged, encoded, of_lengths
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product, pair_fingerprints
-from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
+from sklearn_hashnlp.kernels.ngrams._fingerprints import (
+    find_fingerprints,
+    fingerprint_ngrams,
+    fingerprint_slots,
+)
 from sklearn_hashnlp.kernels.strings._units import word_character_units
 from sklearn_hashnlp.text._documents import encoder, pack
 
-# Chosen on vectors of a Transformer for sentences of Wikipedia that were not fitted, and on the development set of the
-# STS benchmark.
+# Chosen on vectors of a Transformer for sentences of Wikipedia that were not fitted, and on the
+# development set of the STS benchmark.
 _NGRAM_RANGE = (3, 5)  # of the characters of a word with its boundaries
 _IDF_POWER = 1.5  # rare words have larger coefficients
 _PAIR_WEIGHT = 0.5
 _CHARACTER_WEIGHT = 1.5
-_NORM_POWER = 0.7  # a row is divided by its norm to this power: with 1 long texts count too little, with 0 too much
+# a row is divided by its norm to this power: with 1 long texts count too little, with 0 too much
+_NORM_POWER = 0.7
 _MIN_PAIR_TEXTS = 2
 _MIN_NGRAM_WORDS = 2  # an n-gram of one word alone is that word
 _HIGH_SEED, _LOW_SEED = 0x9747B28C, 0
@@ -66,11 +71,17 @@ class NgramDictionary:
         word_counts = np.bincount(once.values, minlength=len(words))
         word_hashes = word_fingerprints(words)
         characters = character_fingerprints(words)
-        ngrams, which, n_words = np.unique(characters.values, return_inverse=True, return_counts=True)
+        ngrams, which, n_words = np.unique(
+            characters.values, return_inverse=True, return_counts=True
+        )
         owners = np.repeat(np.arange(len(words)), np.diff(characters.offsets))
-        ngram_counts = np.bincount(which, weights=word_counts[owners], minlength=len(ngrams)).astype(np.int64)
+        ngram_counts = np.bincount(
+            which, weights=word_counts[owners], minlength=len(ngrams)
+        ).astype(np.int64)
         known = n_words >= _MIN_NGRAM_WORDS
-        pairs, pair_counts = np.unique(_distinct_pairs(word_hashes, rows).values, return_counts=True)
+        pairs, pair_counts = np.unique(
+            _distinct_pairs(word_hashes, rows).values, return_counts=True
+        )
         frequent = pair_counts >= _MIN_PAIR_TEXTS
         candidates = [
             (word_hashes, word_counts),
@@ -89,7 +100,9 @@ class NgramDictionary:
         spellings, counts = self._spellings(words, hashes)
         once = distinct_ids_of_rows(rows, len(words))
         weights = map_distinct(_to_idf_power, smoothed_idf(counts, self.n_texts)).astype(np.float32)
-        norms = np.sqrt(np.bincount(_owners(once), np.square(weights[once.values]), len(rows.offsets) - 1))
+        norms = np.sqrt(
+            np.bincount(_owners(once), np.square(weights[once.values]), len(rows.offsets) - 1)
+        )
         divisors = map_distinct(lambda norm: norm**_NORM_POWER if norm > 0 else 1.0, norms)
         n_texts, n_columns = len(rows.offsets) - 1, len(self.fingerprints)
         outer = _csr(once, weights[once.values] / divisors[_owners(once)], (n_texts, len(words)))
@@ -97,7 +110,9 @@ class NgramDictionary:
         pair_weights = self._pair_weights[pairs.values] / divisors[_owners(pairs)]
         return Design(outer, spellings, _csr(pairs, pair_weights, (n_texts, n_columns)))
 
-    def _spellings(self, words: list[str], hashes: NDArray[np.uint64]) -> tuple[csr_array, NDArray[np.int32]]:
+    def _spellings(
+        self, words: list[str], hashes: NDArray[np.uint64]
+    ) -> tuple[csr_array, NDArray[np.int32]]:
         """Return the n-grams of words, and the number of training texts with each word."""
         characters = character_fingerprints(words)
         hashes_of_both = Ragged(
@@ -111,7 +126,9 @@ class NgramDictionary:
         counts[owners[is_word]] = self.counts[found.values[is_word]]
         values = np.where(is_word, 0, self._idf[found.values])
         norms = np.sqrt(np.bincount(owners, np.square(values), len(words)))
-        values = np.where(is_word, 1, _CHARACTER_WEIGHT * values / np.where(norms > 0, norms, 1)[owners])
+        values = np.where(
+            is_word, 1, _CHARACTER_WEIGHT * values / np.where(norms > 0, norms, 1)[owners]
+        )
         return _csr(found, values, (len(words), len(self.fingerprints))), counts
 
 
@@ -122,16 +139,25 @@ def _to_idf_power(idf: float) -> float:
 def word_fingerprints(words: list[str]) -> NDArray[np.uint64]:
     """Hash words to 64 bits: the MurmurHash3_x86_32 of two seeds."""
     rows = encoded(words)
-    high, low = (murmur3(rows, seed=seed).view(np.uint32).astype(np.uint64) for seed in (_HIGH_SEED, _LOW_SEED))
+    high, low = (
+        murmur3(rows, seed=seed).view(np.uint32).astype(np.uint64)
+        for seed in (_HIGH_SEED, _LOW_SEED)
+    )
     return high << np.uint64(32) | low
 
 
 def character_fingerprints(words: list[str]) -> Ragged:
     """Hash the distinct character n-grams of each word to 64 bits."""
-    packed = pack(words, encoder(words), lowercase=False, max_characters=_CHUNK)  # without checks: texts had them
-    parts = [fingerprint_ngrams(word_character_units(texts, before="<", after=">"), _NGRAM_RANGE) for texts in packed]
+    # without checks: texts had them
+    packed = pack(words, encoder(words), lowercase=False, max_characters=_CHUNK)
+    parts = [
+        fingerprint_ngrams(word_character_units(texts, before="<", after=">"), _NGRAM_RANGE)
+        for texts in packed
+    ]
     lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.offsets) for part in parts)])
-    return of_lengths(np.concatenate([np.zeros(0, np.uint64), *(part.values for part in parts)]), lengths)
+    return of_lengths(
+        np.concatenate([np.zeros(0, np.uint64), *(part.values for part in parts)]), lengths
+    )
 
 
 def distinct_ids_of_rows(rows: Ragged, n_ids: int) -> Ragged:
@@ -162,7 +188,9 @@ def _threshold(counts: NDArray[np.int64], max_columns: int) -> int:
     """Return the smallest count that at most ``max_columns`` n-grams reach."""
     if len(counts) <= max_columns:
         return 0
-    return int(np.partition(counts, len(counts) - max_columns - 1)[len(counts) - max_columns - 1]) + 1
+    return (
+        int(np.partition(counts, len(counts) - max_columns - 1)[len(counts) - max_columns - 1]) + 1
+    )
 
 
 def _most_frequent(
@@ -215,11 +243,14 @@ def ridge_regression(
     *,
     n_steps: int,
     n_threads: int = 1,
-    report: Callable[[int, int], Any] | None = None,  # called with the number of targets fitted, and of all
+    # called with the number of targets fitted, and of all
+    report: Callable[[int, int], Any] | None = None,
 ) -> tuple[Matrix, NDArray[np.float64]]:
     """Return the coefficients, and the sum of squared residuals at first and after each step."""
     coefficients = np.zeros((design.shape[1], targets.shape[1]), dtype=np.float32)
-    blocks = [slice(start, start + _TARGET_BLOCK) for start in range(0, targets.shape[1], _TARGET_BLOCK)]
+    blocks = [
+        slice(start, start + _TARGET_BLOCK) for start in range(0, targets.shape[1], _TARGET_BLOCK)
+    ]
     transposed = design.transpose()
 
     def fit(block: slice) -> NDArray[np.float64]:
@@ -234,8 +265,8 @@ def ridge_regression(
     return coefficients, losses
 
 
-# Hestenes & Stiefel (1952), for the normal equations. Each target has its own step length; all targets of a block
-# share the products with the design matrix, which cost most.
+# Hestenes & Stiefel (1952), for the normal equations. Each target has its own step length; all
+# targets of a block share the products with the design matrix, which cost most.
 def _fit_block(
     design: Design, transposed: Design, residuals: Matrix, alpha: float, n_steps: int, out: Matrix
 ) -> NDArray[np.float64]:
@@ -249,7 +280,9 @@ def _fit_block(
         curvature = transposed @ change
         curvature += np.float32(alpha) * direction
         # The direction of a solved target consists of rounding errors, or of zeros.
-        step = (square / np.maximum(_dot(direction, curvature), _TINY) * (square > smallest)).astype(np.float32)
+        step = (
+            square / np.maximum(_dot(direction, curvature), _TINY) * (square > smallest)
+        ).astype(np.float32)
         solution += step * direction
         residuals -= step * change
         gradient -= step * curvature

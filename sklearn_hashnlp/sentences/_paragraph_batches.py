@@ -33,7 +33,10 @@ class TrainingText(NamedTuple):
     @classmethod
     def of(cls, paragraphs: Paragraphs, reader: SentenceReader) -> TrainingText:
         """Weigh and project the words of paragraphs."""
-        words, counts = paragraphs.words, np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words))
+        words, counts = (
+            paragraphs.words,
+            np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words)),
+        )
         projections = CachedProjections(words, counts, reader.featurizer, reader.projector)
         return cls(paragraphs, reader.frequencies.weights(words), projections)
 
@@ -41,7 +44,9 @@ class TrainingText(NamedTuple):
         """Make a batch of some sentences, with the projection of each of their words once."""
         sentences = take_rows(self.paragraphs.sentences, rows)
         distinct, index = np.unique(sentences.values, return_inverse=True)
-        words, word_weights = pad_sentences(Ragged(index, sentences.offsets), self.weights[distinct])
+        words, word_weights = pad_sentences(
+            Ragged(index, sentences.offsets), self.weights[distinct]
+        )
         return WordBatch(torch.from_numpy(self.projections.rows(distinct)), words, word_weights)
 
 
@@ -50,7 +55,8 @@ class ParagraphBatch(NamedTuple):
 
     batch: WordBatch  # the sentences, paragraph after paragraph
     blocks: Tensor  # (n_sentences,): index, within the batch, of the paragraph of each sentence
-    hidden: Tensor | None  # (n_sentences, longest): mask of the words to predict; None if none are hidden
+    # (n_sentences, longest): mask of the words to predict; None if none are hidden
+    hidden: Tensor | None
     number: int  # of the batch in its epoch, from 0
     epoch: int = 0  # of the training, from 0
     progress: float = 1.0  # share of the training that is done; 1 where nothing decays
@@ -58,10 +64,13 @@ class ParagraphBatch(NamedTuple):
     def to(self, device: torch.device | str) -> ParagraphBatch:
         """Move all tensors to a device."""
         hidden = None if self.hidden is None else self.hidden.to(device)
-        return self._replace(batch=self.batch.to(device), blocks=self.blocks.to(device), hidden=hidden)
+        return self._replace(
+            batch=self.batch.to(device), blocks=self.blocks.to(device), hidden=hidden
+        )
 
 
-# A batch depends on the paragraphs, batch_size, seed and epoch alone: not on n_jobs, first or the cache.
+# A batch depends on the paragraphs, batch_size, seed and epoch alone: not on n_jobs, first or the
+# cache.
 @dataclass(eq=False)
 class ParagraphBatches(Dataset):  # type: ignore[misc]  # skorch has no types
     """Iterate over the batches of an epoch, in a random order; each time over the next epoch."""
@@ -84,7 +93,9 @@ class ParagraphBatches(Dataset):  # type: ignore[misc]  # skorch has no types
     def _plan(self) -> None:
         """Draw the order of an epoch."""
         generator = np.random.default_rng((self.seed, self.epoch))
-        self._order, self._boundaries = _pack_batches(self.text.paragraphs, self.batch_size, generator)
+        self._order, self._boundaries = _pack_batches(
+            self.text.paragraphs, self.batch_size, generator
+        )
         self._batches = generator.permutation(len(self._boundaries) - 1)
         self._planned = self.epoch
 
@@ -124,7 +135,8 @@ class ParagraphBatches(Dataset):  # type: ignore[misc]  # skorch has no types
         batch = self.text.batch(ranges(offsets[chosen], n_sentences))
         hidden = None
         if self.mask_probability > 0:
-            # number + 1, since numpy ignores trailing zeros of a seed: batch 0 would draw the numbers of the order.
+            # number + 1, since numpy ignores trailing zeros of a seed: batch 0 would draw the
+            # numbers of the order.
             generator = np.random.default_rng((self.seed, self.epoch, number + 1))
             draws = torch.from_numpy(generator.random(batch.words.shape, dtype=np.float32))
             hidden = (draws < self.mask_probability) & (batch.words >= 0)
@@ -134,9 +146,10 @@ class ParagraphBatches(Dataset):  # type: ignore[misc]  # skorch has no types
         return ParagraphBatch(batch, torch.from_numpy(blocks), hidden, number, self.epoch, progress)
 
 
-# Paragraphs of similar length share a batch, so that there is little padding: within each window of the random order
-# they are sorted by their longest sentence, and packed whole into batches. Windows are sorted ascending and descending
-# in turn, so that a batch of two windows holds the longest paragraphs of both, or the shortest of both.
+# Paragraphs of similar length share a batch, so that there is little padding: within each window of
+# the random order they are sorted by their longest sentence, and packed whole into batches. Windows
+# are sorted ascending and descending in turn, so that a batch of two windows holds the longest
+# paragraphs of both, or the shortest of both.
 def _pack_batches(
     paragraphs: Paragraphs, batch_size: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -144,24 +157,30 @@ def _pack_batches(
     order = generator.permutation(len(paragraphs))
     n_sentences = np.diff(paragraphs.offsets)
     window = (np.cumsum(n_sentences[order]) - n_sentences[order]) // (_WINDOW * batch_size)
-    longest = np.maximum.reduceat(np.diff(paragraphs.sentences.offsets), paragraphs.offsets[:-1])[order]
+    longest = np.maximum.reduceat(np.diff(paragraphs.sentences.offsets), paragraphs.offsets[:-1])[
+        order
+    ]
     order = order[np.lexsort((np.where(window % 2, -longest, longest), window))]
     ends = np.concatenate(([0], np.cumsum(n_sentences[order])))
     boundaries = [0]
     while boundaries[-1] < len(order):
         end = int(np.searchsorted(ends, ends[boundaries[-1]] + batch_size, side="right")) - 1
         boundaries.append(max(end, boundaries[-1] + 1))
-    # A very small last batch would have few negatives: it shares paragraphs evenly with the one before.
+    # A very small last batch would have few negatives: it shares paragraphs evenly with the one
+    # before.
     sizes = np.diff(ends[boundaries])
     if len(sizes) > 1 and sizes[-2] > sizes[-1]:
-        boundaries[-2] = int(np.searchsorted(ends, (ends[boundaries[-3]] + ends[boundaries[-1]]) / 2))
+        boundaries[-2] = int(
+            np.searchsorted(ends, (ends[boundaries[-3]] + ends[boundaries[-1]]) / 2)
+        )
     return order, np.array(boundaries)
 
 
 def pad_sentences(
     sentences: Ragged,  # of word ids
     weights: NDArray[np.float32],  # (n_words,)
-) -> tuple[torch.Tensor, torch.Tensor]:  # (n_sentences, longest): word ids, -1 is padding, and their weights
+    # (n_sentences, longest): word ids, -1 is padding, and their weights
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Pad sentences to one length; a repeated word has its weight once, in equal parts."""
     lengths = np.diff(sentences.offsets)
     mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
@@ -169,7 +188,8 @@ def pad_sentences(
     words[mask] = sentences.values
     word_weights = np.zeros(mask.shape, dtype=np.float32)
     keys = np.repeat(np.arange(len(lengths)) * len(weights), lengths) + sentences.values
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)  # of each word in its sentence
+    # of each word in its sentence
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
     word_weights[mask] = weights[sentences.values] / counts.astype(np.float32)[inverse]
     return torch.from_numpy(words), torch.from_numpy(word_weights)
 

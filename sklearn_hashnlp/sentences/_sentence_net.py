@@ -39,24 +39,39 @@ class SentenceObjective:
     objectives: Objectives
     seed: int  # of the sample of words
 
-    def compute(self, module: SentenceModule, batch: ParagraphBatch, *, epoch: int, progress: float) -> Tensor:
+    def compute(
+        self, module: SentenceModule, batch: ParagraphBatch, *, epoch: int, progress: float
+    ) -> Tensor:
         """Compute the loss of a batch; ``progress`` is the share of the training that is done."""
         criterion, terms = self._criterion(), []
         transformer = module.network.transformer
         if transformer is not None and (weight := self.weight("sentence", progress)):
-            # Of the trained part of the vectors alone: the spelling part would dominate the similarities.
+            # Of the trained part of the vectors alone: the spelling part would dominate the
+            # similarities.
             terms.append(weight * criterion(transformer(batch.batch), batch.blocks))
         if transformer is not None and (weight := self.weight("word", progress)):
             words, blocks = self._sample_words(batch, epoch)
             if len(words):
-                vectors = functional.normalize(transformer.word_vectors(batch.batch.projections[words]), dim=1)
+                vectors = functional.normalize(
+                    transformer.word_vectors(batch.batch.projections[words]), dim=1
+                )
                 terms.append(weight * criterion(vectors, blocks))
-        if transformer is not None and module.masked_head is not None and (weight := self.weight("masked", progress)):
+        if (
+            transformer is not None
+            and module.masked_head is not None
+            and (weight := self.weight("masked", progress))
+        ):
             encoded = transformer.encode_words(batch.batch, hidden=batch.hidden)
             word_vectors = transformer.word_vectors(batch.batch.projections)
-            terms.append(weight * module.masked_head(encoded, word_vectors, batch.batch.words, batch.hidden))
+            terms.append(
+                weight * module.masked_head(encoded, word_vectors, batch.batch.words, batch.hidden)
+            )
         if not terms:  # all weights are zero at this step
-            terms = [parameter.sum() * 0.0 for parameter in module.parameters() if parameter.requires_grad]
+            terms = [
+                parameter.sum() * 0.0
+                for parameter in module.parameters()
+                if parameter.requires_grad
+            ]
         return torch.stack(terms).sum() if terms else torch.zeros(())
 
     def weight(self, name: str, progress: float) -> float:
@@ -81,7 +96,9 @@ class SentenceObjective:
         _, first = np.unique(words[order], return_index=True)
         sample = order[np.sort(first)[:_MAX_WORDS]]
         device = batch.batch.words.device
-        return torch.from_numpy(words[sample]).to(device), torch.from_numpy(blocks[sample]).to(device)
+        return torch.from_numpy(words[sample]).to(device), torch.from_numpy(blocks[sample]).to(
+            device
+        )
 
 
 class SentenceNet(Net):
@@ -104,8 +121,15 @@ class SentenceNet(Net):
         for name in _COMMON:
             n_columns = module.get_buffer(name).shape[1]
             if arrays[name].ndim != 2 or (len(arrays[name]) and arrays[name].shape[1] != n_columns):
-                raise ValueError(f"{name} has the shape {arrays[name].shape}, and vectors have {n_columns} columns.")
-            setattr(module.get_submodule("network"), name.removeprefix("network."), torch.zeros(arrays[name].shape))
+                raise ValueError(
+                    f"{name} has the shape {arrays[name].shape}, and vectors have {n_columns} "
+                    "columns."
+                )
+            setattr(
+                module.get_submodule("network"),
+                name.removeprefix("network."),
+                torch.zeros(arrays[name].shape),
+            )
 
     def get_iterator(self, dataset: Any, training: bool = False) -> Any:
         """Return the dataset, which iterates over the batches of an epoch each time."""
@@ -122,14 +146,17 @@ class SentenceNet(Net):
     def batch_loss(self, batch: ParagraphBatch) -> tuple[Tensor, Tensor]:
         """Compute the objective of a batch."""
         batch = batch.to(self.device)
-        loss = self.criterion_.compute(self.module_, batch, epoch=batch.epoch, progress=batch.progress)
+        loss = self.criterion_.compute(
+            self.module_, batch, epoch=batch.epoch, progress=batch.progress
+        )
         return loss, loss
 
 
 class _Adam(torch.optim.Adam):
     """Adam that imports torch's compiler (two seconds) at its first step, not on loading."""
 
-    add_param_group = unwrap(torch.optim.Optimizer.add_param_group)  # torch wraps it so that its compiler skips it
+    # torch wraps it so that its compiler skips it
+    add_param_group = unwrap(torch.optim.Optimizer.add_param_group)
 
 
 def make_sentence_net(architecture: dict[str, Any], device: str) -> SentenceNet:
@@ -149,7 +176,9 @@ def net_from_state(
     values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
 ) -> SentenceNet:
     """Build a trained net from the state that its ``to_state`` returned."""
-    return make_sentence_net(values["architecture"], "cpu").restore(arrays, values["device"], history)
+    return make_sentence_net(values["architecture"], "cpu").restore(
+        arrays, values["device"], history
+    )
 
 
 @dataclass
@@ -171,10 +200,15 @@ class TrainingState:
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return JSON values, and the best weights as arrays."""
         values = {name: value for name, value in vars(self).items() if name != "best_weights"}
-        return values, {f"{_BEST}{name}": value.cpu().numpy().copy() for name, value in self.best_weights.items()}
+        return values, {
+            f"{_BEST}{name}": value.cpu().numpy().copy()
+            for name, value in self.best_weights.items()
+        }
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> TrainingState:
+    def from_state(
+        cls, values: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> TrainingState:
         """Load the state that :meth:`to_state` returned."""
         best = {
             name.removeprefix(_BEST): torch.from_numpy(np.array(array))
@@ -239,7 +273,11 @@ class RecordTraining(Callback):  # type: ignore[misc]  # skorch has no types
         recent = slice(-((state.batch - 1) % every + 1), None)
         losses, sizes = state.losses[recent], state.sizes[recent]
         mean = sum(loss * size for loss, size in zip(losses, sizes, strict=True)) / sum(sizes)
-        entry: dict[str, Any] = {"stage": "sentences", "epoch": state.epoch + 1, "step": state.batch}
+        entry: dict[str, Any] = {
+            "stage": "sentences",
+            "epoch": state.epoch + 1,
+            "step": state.batch,
+        }
         entry["train_loss"] = mean
         if self.scoring is not None:
             net.module_.eval()
@@ -247,10 +285,17 @@ class RecordTraining(Callback):  # type: ignore[misc]  # skorch has no types
             state.note(entry["score"], net)
         self.log.append(entry)
         if self.show:
-            print(", ".join(f"{key} {value:.5g}" if key != "stage" else value for key, value in entry.items()))
+            print(
+                ", ".join(
+                    f"{key} {value:.5g}" if key != "stage" else value
+                    for key, value in entry.items()
+                )
+            )
 
 
-def take_step_logs(settings: TrainingSettings, log: list[dict[str, Any]]) -> tuple[TrainingSettings, int | None]:
+def take_step_logs(
+    settings: TrainingSettings, log: list[dict[str, Any]]
+) -> tuple[TrainingSettings, int | None]:
     """Return settings without StepLog callbacks, which get the log, and the log's step interval."""
     step_logs = callbacks_of_kind(settings.callbacks, StepLog)
     for step_log in step_logs:
@@ -263,9 +308,15 @@ def load_weights(net: SentenceNet, weights: Mapping[str, Tensor]) -> None:
     """Load some of the weights."""
     unknown = net.module_.load_state_dict(weights, strict=False).unexpected_keys
     if unknown:
-        raise ValueError(f"The net has no weights named {', '.join(unknown)}: the checkpoint is damaged.")
+        raise ValueError(
+            f"The net has no weights named {', '.join(unknown)}: the checkpoint is damaged."
+        )
 
 
 def trained_weights(net: SentenceNet) -> dict[str, Tensor]:
     """Copy the weights that training changes."""
-    return {name: value.detach().clone() for name, value in net.module_.named_parameters() if value.requires_grad}
+    return {
+        name: value.detach().clone()
+        for name, value in net.module_.named_parameters()
+        if value.requires_grad
+    }

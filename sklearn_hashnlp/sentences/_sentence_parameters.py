@@ -17,9 +17,19 @@ SentenceLoss: TypeAlias = Literal["bxent", "infonce", "proximity", "vmf"]
 Weight: TypeAlias = float | tuple[float, float]
 _WEIGHTS = ("sentence_weight", "word_weight", "masked_weight")
 _MAX_KEY_BITS = 48
-# Parameters that may change after an interruption: they do not affect the weights, since seeds have been drawn.
+# Parameters that may change after an interruption: they do not affect the weights, since seeds have
+# been drawn.
 _FREE = {
-    *("callbacks", "checkpoint_dir", "checkpoint_every", "device", "n_jobs", "random_state", "resume", "scoring"),
+    *(
+        "callbacks",
+        "checkpoint_dir",
+        "checkpoint_every",
+        "device",
+        "n_jobs",
+        "random_state",
+        "resume",
+        "scoring",
+    ),
     *("sentence_splitter", "verbose"),
 }
 
@@ -28,22 +38,24 @@ _FREE = {
 class Network(Bundle):
     """The network of the second part of sentence vectors.
 
-    The value of the parameter ``network`` of :class:`SGNNSentenceEncoder`. The parameters are arguments of
-    :class:`~sklearn_hashnlp.nn.SGNNTransformer`, which has more.
+    The value of the parameter ``network`` of :class:`SGNNSentenceEncoder`. The parameters are
+    arguments of :class:`~sklearn_hashnlp.nn.SGNNTransformer`, which has more.
 
     Parameters
     ----------
     embedding_dim : int, default=128
-        Dimension of the word embeddings, and so of the second part; with layers a multiple of ``n_heads``.
+        Dimension of the word embeddings, and so of the second part; with layers a multiple of
+        ``n_heads``.
     n_layers : int, default=0
-        Number of Transformer layers; 0 pools the word embeddings directly, which is many times as fast.
+        Number of Transformer layers; 0 pools the word embeddings directly, which is many times as
+        fast.
     n_heads : int, default=8
         Number of attention heads.
     feedforward_size : int, default=1024
         Hidden size of the feed-forward layers.
     pooling : {"weighted", "max", "mean", "attention"}, default="weighted"
-        How word embeddings are pooled: their mean, weighted by the rarity of the words; the maximum of each dimension;
-        their mean; or their mean, weighted by learned attention too.
+        How word embeddings are pooled: their mean, weighted by the rarity of the words; the maximum
+        of each dimension; their mean; or their mean, weighted by learned attention too.
     depths : {1, 2}, default=1
         With 2, the outputs of the middle layer are concatenated to the outputs of the last layer.
 
@@ -75,27 +87,30 @@ class Network(Bundle):
         """Check constraints between fields."""
         if self.n_layers and self.embedding_dim % self.n_heads:
             raise ValueError(
-                f"The 'embedding_dim' parameter of Network must be a multiple of n_heads={self.n_heads}. Got "
-                f"{self.embedding_dim!r} instead."
+                "The 'embedding_dim' parameter of Network must be a multiple of "
+                f"n_heads={self.n_heads}. Got {self.embedding_dim!r} instead."
             )
         if self.depths == 2 and self.n_layers < 2:
-            raise ValueError(f"Network(depths=2) needs n_layers of at least 2. Got n_layers={self.n_layers!r}.")
+            raise ValueError(
+                f"Network(depths=2) needs n_layers of at least 2. Got n_layers={self.n_layers!r}."
+            )
 
 
 @dataclass(eq=False, repr=False)
 class Objectives(Bundle):
     """The losses of the contrastive training of sentence vectors, and their weights.
 
-    The value of the parameter ``objectives`` of :class:`SGNNSentenceEncoder`. A weight that is a pair of numbers fades
-    linearly from the first number, at the first training step, to the second, at the last. At least one weight must be
-    positive at some time.
+    The value of the parameter ``objectives`` of :class:`SGNNSentenceEncoder`. A weight that is a
+    pair of numbers fades linearly from the first number, at the first training step, to the second,
+    at the last. At least one weight must be positive at some time.
 
     Parameters
     ----------
     loss : {"infonce", "bxent", "proximity", "vmf"}, default="infonce"
         Loss function of the sentences of a paragraph, and of the words of a sentence:
         :class:`~sklearn_hashnlp.nn.InfoNCELoss`, :class:`~sklearn_hashnlp.nn.SimilarityBXENT`,
-        :class:`~sklearn_hashnlp.nn.CosineProximityLoss` or :class:`~sklearn_hashnlp.nn.VonMisesFisherLoss`.
+        :class:`~sklearn_hashnlp.nn.CosineProximityLoss` or
+        :class:`~sklearn_hashnlp.nn.VonMisesFisherLoss`.
     temperature : float, default=0.05
         Temperature of ``"infonce"``.
     sentence_weight : float or (float, float), default=1.0
@@ -130,15 +145,17 @@ class Objectives(Bundle):
         for name in _WEIGHTS:
             weight = getattr(self, name)
             parts = first_and_last(weight)
-            if len(parts) != 2 or not all(isinstance(part, Real) and 0 <= float(part) < math.inf for part in parts):
+            if len(parts) != 2 or not all(
+                isinstance(part, Real) and 0 <= float(part) < math.inf for part in parts
+            ):
                 raise ValueError(
-                    f"The {name!r} parameter of Objectives must be a number, or (first, last), two numbers of at least "
-                    f"0. Got {weight!r} instead."
+                    f"The {name!r} parameter of Objectives must be a number, or (first, last), two "
+                    f"numbers of at least 0. Got {weight!r} instead."
                 )
         if not any(any(first_and_last(getattr(self, name))) for name in _WEIGHTS):
             raise ValueError(
-                f"Objectives: one of {', '.join(_WEIGHTS)} must be more than 0. To skip the second stage of training, "
-                "set max_epochs=0."
+                f"Objectives: one of {', '.join(_WEIGHTS)} must be more than 0. To skip the second "
+                "stage of training, set max_epochs=0."
             )
 
 
@@ -185,31 +202,42 @@ def _key_bits(estimator: Any) -> int | None:
 def check_parameters(estimator: Any) -> None:
     """Check constraints between the parameters of an estimator."""
     name = type(estimator).__name__
-    network, objectives = as_bundle(estimator.network, Network()), as_bundle(estimator.objectives, Objectives())
+    network, objectives = (
+        as_bundle(estimator.network, Network()),
+        as_bundle(estimator.objectives, Objectives()),
+    )
     check_training_parameters(estimator)
     pair = estimator.ngram_range
-    if len(pair) != 2 or not all(isinstance(n, Integral) for n in pair) or not 1 <= pair[0] <= pair[1]:
+    if (
+        len(pair) != 2
+        or not all(isinstance(n, Integral) for n in pair)
+        or not 1 <= pair[0] <= pair[1]
+    ):
         raise ValueError(
             f"The 'ngram_range' parameter of {name} must be a pair (min_n, max_n) of integers with "
             f"1 <= min_n <= max_n. Got {pair!r} instead."
         )
     if network.n_layers == 0 and any(first_and_last(objectives.masked_weight)):
         raise ValueError(
-            f"{name}: Objectives(masked_weight={objectives.masked_weight!r}) predicts masked words from the words "
-            "around them, which needs layers. Set n_layers of Network to 1 or more."
+            f"{name}: Objectives(masked_weight={objectives.masked_weight!r}) predicts masked words "
+            "from the words around them, which needs layers. Set n_layers of Network to 1 or more."
         )
-    n_features, n_pointing = estimator.n_projections * estimator.n_bits, estimator.n_tables * estimator.table_bits
+    n_features, n_pointing = (
+        estimator.n_projections * estimator.n_bits,
+        estimator.n_tables * estimator.table_bits,
+    )
     if n_pointing > n_features:
         raise ValueError(
-            f"{name}(n_tables={estimator.n_tables}, table_bits={estimator.table_bits}) needs projections of "
-            f"{n_pointing} columns or more, and n_projections * n_bits is {n_features}. Take fewer or smaller "
-            "tables."
+            f"{name}(n_tables={estimator.n_tables}, table_bits={estimator.table_bits}) needs "
+            f"projections of {n_pointing} columns or more, and n_projections * n_bits is "
+            f"{n_features}. Take fewer or smaller tables."
         )
     n_removed = 0 if estimator.n_components_removed == "auto" else estimator.n_components_removed
     if estimator.context_weight != 1 and n_removed >= estimator.projection_dim:
         raise ValueError(
             f"The 'n_components_removed' parameter of {name} must be less than "
-            f"projection_dim={estimator.projection_dim}. Got {estimator.n_components_removed!r} instead."
+            f"projection_dim={estimator.projection_dim}. Got {estimator.n_components_removed!r} "
+            "instead."
         )
     Checkpoints.of(estimator)
 
@@ -220,7 +248,11 @@ def check_same_training(estimator: Any, model: Any) -> None:
     if isinstance(wanted["random_state"], Integral) and model.random_state is not None:
         free = _FREE - {"random_state"}  # a different seed asks for a different encoder
     own, others = (
-        {parameter: _plain(parameter, value) for parameter, value in parameters.items() if parameter not in free}
+        {
+            parameter: _plain(parameter, value)
+            for parameter, value in parameters.items()
+            if parameter not in free
+        }
         for parameters in (wanted, model.get_params(deep=False))
     )
     check_unchanged(estimator, own, others, device=model.net_.device)
@@ -229,5 +261,8 @@ def check_same_training(estimator: Any, model: Any) -> None:
 def _plain(name: str, value: Any) -> Any:
     """Return the value of a parameter with lists for tuples, and a bundle as its fields."""
     if name in _BUNDLES:
-        return {field: _plain(field, own) for field, own in as_bundle(value, _BUNDLES[name]()).get_params().items()}
+        return {
+            field: _plain(field, own)
+            for field, own in as_bundle(value, _BUNDLES[name]()).get_params().items()
+        }
     return list(value) if isinstance(value, tuple) else value

@@ -29,7 +29,8 @@ WORD_SPLITTER = CharNgramFeaturizer(split="punctuation", lowercase=True)
 Splitter = Callable[[str], list[str]]
 N_COUNTERS = 2**20
 _CHUNK_CHARACTERS = 2**22  # characters that are split into words at once
-_MAX_IDF = 9.0  # of a word in one of 3,000 sentences; rarer words, such as misspellings, weigh no more
+# of a word in one of 3,000 sentences; rarer words, such as misspellings, weigh no more
+_MAX_IDF = 9.0
 _IDF_POWER = 1.5
 _PUNCTUATION_WEIGHT = 0.5  # relative to a word of the same frequency
 _CHUNK = 2**14  # words projected at once, so that their n-grams take little memory
@@ -40,9 +41,11 @@ _has_letter_or_digit = re.compile(r"[^\W_]").search
 class Paragraphs:
     """Paragraphs of sentences of word ids."""
 
-    words: list[str]  # by word id, in the order of first occurrence, also from truncated ends of sentences
+    # by word id, in the order of first occurrence, also from truncated ends of sentences
+    words: list[str]
     sentences: Ragged  # the word ids of each sentence; no sentence is empty
-    offsets: NDArray[np.int64]  # (n_paragraphs + 1,): boundaries of paragraphs among the sentences; none is empty
+    # (n_paragraphs + 1,): boundaries of paragraphs among the sentences; none is empty
+    offsets: NDArray[np.int64]
 
     @property
     def n_sentences(self) -> int:
@@ -85,7 +88,9 @@ def read_texts(X: Any, *, max_words: int, caller: str) -> tuple[list[str], Ragge
     texts = _WordRows(max_words, caller)
     for first, chunk in in_chunks(as_documents(X, caller=caller), n_characters=_CHUNK_CHARACTERS):
         texts.add(chunk, first=first)
-    warn_of_truncation(texts.longest, max_words, "text", "Set max_words, or pass shorter texts.", caller=caller)
+    warn_of_truncation(
+        texts.longest, max_words, "text", "Set max_words, or pass shorter texts.", caller=caller
+    )
     return list(texts.word_ids), of_lengths(*texts.concatenated())
 
 
@@ -100,8 +105,14 @@ class _WordRows:
 
     def add(self, texts: list[str], *, first: int) -> None:
         """Add texts; ``first`` is the index of the first text, for errors."""
-        words, rows = encode_words(texts, first=first, featurizer=WORD_SPLITTER, caller=self._caller)
-        ids = np.fromiter((self.word_ids.setdefault(word, len(self.word_ids)) for word in words), np.int32, len(words))
+        words, rows = encode_words(
+            texts, first=first, featurizer=WORD_SPLITTER, caller=self._caller
+        )
+        ids = np.fromiter(
+            (self.word_ids.setdefault(word, len(self.word_ids)) for word in words),
+            np.int32,
+            len(words),
+        )
         self.longest = max(self.longest, int(np.diff(rows.offsets).max(initial=0)))
         values, offsets = truncate_words(rows, self._max_words)
         self._values.append(ids[values])
@@ -112,12 +123,14 @@ class _WordRows:
         return np.concatenate(self._values), np.concatenate(self._lengths)
 
 
-def warn_of_truncation(longest: int, max_words: int, kind: str, advice: str, *, caller: str) -> None:
+def warn_of_truncation(
+    longest: int, max_words: int, kind: str, advice: str, *, caller: str
+) -> None:
     """Warn if the longest text has more than ``max_words`` words."""
     if longest > max_words:
         warnings.warn(
-            f"{caller}: the longest {kind} has {longest:,} words; {kind}s are truncated to {max_words:,} words. "
-            f"{advice}",
+            f"{caller}: the longest {kind} has {longest:,} words; {kind}s are truncated to "
+            f"{max_words:,} words. {advice}",
             stacklevel=level_of_user(),
         )
 
@@ -126,9 +139,9 @@ def warn_of_single_sentences(paragraphs: Paragraphs, *, caller: str) -> None:
     """Warn if each paragraph has one sentence, as if sentences were passed as paragraphs."""
     if len(paragraphs) == paragraphs.n_sentences:
         warnings.warn(
-            f"{caller}: no paragraph has more than one sentence with words, so there are no similar sentences to train "
-            "on. Pass paragraphs, texts or lists of several sentences, and set max_sentences to 2 or more; or set "
-            "max_epochs=0.",
+            f"{caller}: no paragraph has more than one sentence with words, so there are no "
+            "similar sentences to train on. Pass paragraphs, texts or lists of several "
+            "sentences, and set max_sentences to 2 or more; or set max_epochs=0.",
             stacklevel=level_of_user(),
         )
 
@@ -154,8 +167,9 @@ def _split_paragraphs(X: Any, split: Splitter, caller: str) -> Iterator[list[str
             yield _check_sentences(list(item), index, caller)
         else:
             raise TypeError(
-                f"{caller}: a paragraph must be a string, a list of sentences or the pathlib.Path of a file with a "
-                f"paragraph per line; document {index} is {item!r:.60} ({type(item).__name__})."
+                f"{caller}: a paragraph must be a string, a list of sentences or the pathlib.Path "
+                f"of a file with a paragraph per line; document {index} is {item!r:.60} "
+                f"({type(item).__name__})."
             )
 
 
@@ -164,21 +178,24 @@ def _items(X: Any, caller: str) -> Iterable[Any]:
         return [X]
     if isinstance(X, str | bytes):
         raise ValueError(
-            f"{caller}: expected an iterable of paragraphs, got a single {type(X).__name__}. Wrap a paragraph in a "
-            f"list, [{X[:20]!r}], and the name of a file in pathlib.Path."
+            f"{caller}: expected an iterable of paragraphs, got a single {type(X).__name__}. Wrap "
+            f"a paragraph in a list, [{X[:20]!r}], and the name of a file in pathlib.Path."
         )
     if not callable(X):
         return as_documents(X, caller=caller)
     items = X()
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise TypeError(
-            f"{caller}: a callable must return an iterable of paragraphs, got {items!r:.60} ({type(items).__name__})."
+            f"{caller}: a callable must return an iterable of paragraphs, got {items!r:.60} "
+            f"({type(items).__name__})."
         )
     return items
 
 
 def _check_sentences(sentences: Any, index: int, caller: str) -> list[str]:
-    if not isinstance(sentences, list) or not all(isinstance(sentence, str) for sentence in sentences):
+    if not isinstance(sentences, list) or not all(
+        isinstance(sentence, str) for sentence in sentences
+    ):
         raise TypeError(
             f"{caller}: sentence_splitter must return a list of strings, got {sentences!r:.60} "
             f"({type(sentences).__name__}) for document {index}."
@@ -233,13 +250,18 @@ class SentenceReader:
     @property
     def featurizer(self) -> CharNgramFeaturizer:
         """The featurizer of words, which also splits texts into words."""
-        return CharNgramFeaturizer(ngram_range=self.ngram_range, split="punctuation", lowercase=True)
+        return CharNgramFeaturizer(
+            ngram_range=self.ngram_range, split="punctuation", lowercase=True
+        )
 
     @property
     def projector(self) -> SGNNProjector:
         """The projector of featurized words."""
         return SGNNProjector(
-            n_projections=self.n_projections, n_bits=self.n_bits, output="float", random_state=self.seed
+            n_projections=self.n_projections,
+            n_bits=self.n_bits,
+            output="float",
+            random_state=self.seed,
         )
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -290,7 +312,9 @@ class WordFrequencies:
         """Return word weights: min(idf, 9)^1.5, with a smoothed idf, halved for punctuation."""
         idf = smoothed_idf(self.counts[_counters(words, len(self.counts))], self.n_sentences)
         weights = map_distinct(lambda one: min(one, _MAX_IDF) ** _IDF_POWER, idf).astype(np.float32)
-        is_punctuation = np.array([_has_letter_or_digit(word) is None for word in words], dtype=np.bool_)
+        is_punctuation = np.array(
+            [_has_letter_or_digit(word) is None for word in words], dtype=np.bool_
+        )
         weights[is_punctuation] *= np.float32(_PUNCTUATION_WEIGHT)
         return weights
 

@@ -14,7 +14,11 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from sklearn_hashnlp._sklearn import ArrayTransformerMixin, ParameterChecks, TextInputMixin
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.sentences._paragraph_batches import take_rows
-from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, truncate_words, warn_of_truncation
+from sklearn_hashnlp.sentences._sentence_reader import (
+    WORD_SPLITTER,
+    truncate_words,
+    warn_of_truncation,
+)
 from sklearn_hashnlp.text._documents import as_documents, in_chunks
 from sklearn_hashnlp.text._word_projections import encode_words
 
@@ -25,7 +29,13 @@ RowEncoder: TypeAlias = Callable[[list[str], Ragged], NDArray[np.float32]]
 """Encodes sentences, given as distinct words and rows of word ids."""
 
 
-class SentenceVectors(TextInputMixin, ParameterChecks, ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin):  # type: ignore[misc]  # scikit-learn has no types
+# scikit-learn has no types
+class SentenceVectors(
+    TextInputMixin,
+    ParameterChecks,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    ArrayTransformerMixin,
+):
     """A transformer of texts to unit vectors, compared by cosine similarity."""
 
     n_jobs: int | None
@@ -46,14 +56,14 @@ class SentenceVectors(TextInputMixin, ParameterChecks, ClassNamePrefixFeaturesOu
         Parameters
         ----------
         X : iterable of str
-            Sentences or short texts. They are not split into sentences, but truncated to ``max_words`` words, with a
-            warning.
+            Sentences or short texts. They are not split into sentences, but truncated to
+            ``max_words`` words, with a warning.
 
         Returns
         -------
         ndarray of shape (n_texts, dim), dtype float32
-            Unit vectors; zeros for a text without words. A row does not depend on the other texts, except for rounding
-            errors (1e-6), nor on ``n_jobs``; rows of equal texts are equal.
+            Unit vectors; zeros for a text without words. A row does not depend on the other texts,
+            except for rounding errors (1e-6), nor on ``n_jobs``; rows of equal texts are equal.
 
         Raises
         ------
@@ -71,7 +81,8 @@ class SentenceVectors(TextInputMixin, ParameterChecks, ClassNamePrefixFeaturesOu
         longest = 0
         parts = []
         indices = []
-        seen: dict[str, int] = {}  # equal texts have one vector: in another batch its last bits would differ
+        # equal texts have one vector: in another batch its last bits would differ
+        seen: dict[str, int] = {}
         for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=_CHUNK_CHARACTERS):
             words, rows = encode_words(chunk, first=first, featurizer=WORD_SPLITTER, caller=name)
             longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
@@ -82,8 +93,14 @@ class SentenceVectors(TextInputMixin, ParameterChecks, ClassNamePrefixFeaturesOu
             parts.append(encode_rows(words, truncate_words(rows, self.max_words)))
         advice = "Set max_words, or split texts into sentences and take the mean of their vectors."
         warn_of_truncation(longest, self.max_words, "text", advice, caller=name)
-        vectors = np.concatenate(parts) if parts else np.empty((0, self._n_features_out), dtype=np.float32)
-        return vectors if sum(map(len, indices)) == len(vectors) else vectors[np.concatenate(indices)]
+        vectors = (
+            np.concatenate(parts)
+            if parts
+            else np.empty((0, self._n_features_out), dtype=np.float32)
+        )
+        return (
+            vectors if sum(map(len, indices)) == len(vectors) else vectors[np.concatenate(indices)]
+        )
 
     def similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
         """Compute the cosine similarities of pairs of texts.
@@ -106,13 +123,16 @@ class SentenceVectors(TextInputMixin, ParameterChecks, ClassNamePrefixFeaturesOu
         left, right = self._encode(A), self._encode(B)
         if len(left) != len(right):
             raise ValueError(
-                f"{type(self).__name__}.similarity compares pairs of texts, and needs as many in A as in B. Got "
-                f"{len(left)} and {len(right)}. For all pairs: encoder.transform(A) @ encoder.transform(B).T."
+                f"{type(self).__name__}.similarity compares pairs of texts, and needs as many in A "
+                f"as in B. Got {len(left)} and {len(right)}. For all pairs: encoder.transform(A) @ "
+                "encoder.transform(B).T."
             )
         similarities: NDArray[np.float32] = np.einsum("ij,ij->i", left, right)
         return similarities.clip(-1, 1)  # rounding errors exceed 1
 
-    def most_similar(self, queries: Any, texts: Any, k: int = 10) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def most_similar(
+        self, queries: Any, texts: Any, k: int = 10
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Find the most similar texts of each query.
 
         Parameters
@@ -120,25 +140,29 @@ class SentenceVectors(TextInputMixin, ParameterChecks, ClassNamePrefixFeaturesOu
         queries : iterable of str, or ndarray or data frame of shape (n_queries, dim)
             The texts to search for, or their vectors.
         texts : iterable of str, or ndarray or data frame of shape (n_texts, dim)
-            The texts to search, or their vectors, computed once by :meth:`transform` for many searches. Vectors of
-            another length than 1, such as means of vectors, are normalized.
+            The texts to search, or their vectors, computed once by :meth:`transform` for many
+            searches. Vectors of another length than 1, such as means of vectors, are normalized.
         k : int, default=10
             Number of texts to return for each query; all if there are fewer.
 
         Returns
         -------
         indices : ndarray of shape (n_queries, k), dtype int64
-            Indices of the texts, the most similar first; of equally similar texts the earlier comes first.
+            Indices of the texts, the most similar first; of equally similar texts the earlier comes
+            first.
         similarities : ndarray of shape (n_queries, k), dtype float32
             Their cosine similarities, from -1 to 1.
 
         Raises
         ------
         ValueError
-            If ``k`` is not a positive integer, or vectors have another number of columns, NaN or infinite values.
+            If ``k`` is not a positive integer, or vectors have another number of columns, NaN or
+            infinite values.
         """
         if not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"{type(self).__name__}.most_similar: k must be an integer of 1 or more, got {k!r}.")
+            raise ValueError(
+                f"{type(self).__name__}.most_similar: k must be an integer of 1 or more, got {k!r}."
+            )
         check_is_fitted(self)
         query_vectors, vectors = self._vectors(queries, "queries"), self._vectors(texts, "texts")
         shape = len(query_vectors), min(k, len(vectors))
@@ -159,8 +183,9 @@ class SentenceVectors(TextInputMixin, ParameterChecks, ClassNamePrefixFeaturesOu
         )  # in C order, as the last bits of sums depend on it
         if vectors.shape[1] != self._n_features_out:
             raise ValueError(
-                f"{type(self).__name__}.most_similar: the vectors of {name} have {vectors.shape[1]} columns and this "
-                f"encoder's have {self._n_features_out}. Compute them with its transform."
+                f"{type(self).__name__}.most_similar: the vectors of {name} have "
+                f"{vectors.shape[1]} columns and this encoder's have {self._n_features_out}. "
+                "Compute them with its transform."
             )
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         norms[norms == 0] = 1
@@ -176,12 +201,13 @@ def _nearest(
     k: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the rows with the k highest similarities, the first on ties, and the similarities."""
-    # A matrix product rounds differently at the edges of its blocks. It only selects rows; their similarities are then
-    # summed one by one, in the same order.
+    # A matrix product rounds differently at the edges of its blocks. It only selects rows; their
+    # similarities are then summed one by one, in the same order.
     rows = np.arange(len(scores))
     if k < len(scores):
         tolerance = 2 * len(query) * np.finfo(np.float32).eps
         rows = np.flatnonzero(scores >= np.partition(scores, -k)[-k] - tolerance)
-    similarities = np.einsum("ij,j->i", vectors[rows], query).clip(-1, 1)  # rounding errors exceed 1
+    # rounding errors exceed 1
+    similarities = np.einsum("ij,j->i", vectors[rows], query).clip(-1, 1)
     best = np.argsort(-similarities, kind="stable")[:k]
     return rows[best], similarities[best]

@@ -70,46 +70,55 @@ _MASK_PROBABILITY = 0.15  # of masking a word
 class SGNNSentenceEncoder(SentenceVectors, FittedNet):
     """Encode sentences as embeddings for cosine similarity, without a vocabulary.
 
-    It is trained on plain paragraphs. An embedding has two parts. The first depends on the spelling of the words: the
-    mean of their self-governing projections [1]_ [2]_, weighted by how rare the words are, without the principal
-    components common to all sentences. The second depends on the use of the words: word embeddings computed from the
-    projections, passed through a Transformer [3]_ if there are layers, and pooled. ``fit`` trains it in two stages.
-    First word embeddings are fitted to the co-occurrence of words by least squares. Then the second part is trained,
-    except for its tables, by a contrastive loss: sentences of the same paragraph should be similar, sentences of
-    different paragraphs should not [2]_. The loss is computed from the second part only.
+    It is trained on plain paragraphs. An embedding has two parts. The first depends on the spelling
+    of the words: the mean of their self-governing projections [1]_ [2]_, weighted by how rare the
+    words are, without the principal components common to all sentences. The second depends on the
+    use of the words: word embeddings computed from the projections, passed through a Transformer
+    [3]_ if there are layers, and pooled. ``fit`` trains it in two stages. First word embeddings are
+    fitted to the co-occurrence of words by least squares. Then the second part is trained, except
+    for its tables, by a contrastive loss: sentences of the same paragraph should be similar,
+    sentences of different paragraphs should not [2]_. The loss is computed from the second part
+    only.
 
     Parameters
     ----------
     n_projections, n_bits : int, default=80, 14
-        Number of projections of a word and bits of each, T and d; see :class:`~sklearn_hashnlp.text.SGNNProjector`.
+        Number of projections of a word and bits of each, T and d; see
+        :class:`~sklearn_hashnlp.text.SGNNProjector`.
     ngram_range : (int, int), default=(2, 5)
         Minimum and maximum length of the character n-grams of a word.
     projection_dim : int, default=1024
         Dimension of the first part.
     context_weight : float or "auto", default="auto"
-        Weight of the second part in the cosine similarity, from 0 to 1; the first part has the rest. "auto" is
-        n / (n + 50) for a text of n words: short texts are compared by spelling, long ones by the use of their words.
-        :meth:`transform` reads it, so that ``set_params`` changes it after training; but with 0 or 1 ``fit`` learns
-        only one part. The network of [2]_ is the second part alone, 1.
+        Weight of the second part in the cosine similarity, from 0 to 1; the first part has the
+        rest. "auto" is n / (n + 50) for a text of n words: short texts are compared by spelling,
+        long ones by the use of their words. :meth:`transform` reads it, so that ``set_params``
+        changes it after training; but with 0 or 1 ``fit`` learns only one part. The network of [2]_
+        is the second part alone, 1.
     n_components_removed : int or "auto", default="auto"
-        Number of principal components, common to all sentences, that are removed from the first part. "auto" is one
-        for each 1,000 training sentences, 30 at most; the other components are divided by the fifth root of their
-        variances. From the second part n^2 / (n^2 + 35^2) of the first component is removed for a text of n words.
+        Number of principal components, common to all sentences, that are removed from the first
+        part. "auto" is one for each 1,000 training sentences, 30 at most; the other components are
+        divided by the fifth root of their variances. From the second part n^2 / (n^2 + 35^2) of the
+        first component is removed for a text of n words.
     network : Network or "auto", default="auto"
-        The network of the second part, a :class:`Network`. "auto" is ``Network()``, which has no layers.
+        The network of the second part, a :class:`Network`. "auto" is ``Network()``, which has no
+        layers.
     init : {"identity", "random"}, default="identity"
-        Initialization of the Transformer: layers that are the identity, or the usual random weights.
+        Initialization of the Transformer: layers that are the identity, or the usual random
+        weights.
     n_tables, table_bits : int, default=2, 16
-        Number of tables, and bits of their indices, of the :class:`~sklearn_hashnlp.nn.LSHEmbedding` of hashed keys
-        that is added to a linear layer in the word embeddings; with 0 tables there is only the linear layer.
+        Number of tables, and bits of their indices, of the
+        :class:`~sklearn_hashnlp.nn.LSHEmbedding` of hashed keys that is added to a linear layer in
+        the word embeddings; with 0 tables there is only the linear layer.
     word_steps : int, default=5
-        Conjugate gradient steps of the tables in the first stage, on the residuals of the linear layer's ridge
-        regression. With 0 the first stage trains neither.
+        Conjugate gradient steps of the tables in the first stage, on the residuals of the linear
+        layer's ridge regression. With 0 the first stage trains neither.
     objectives : Objectives or "auto", default="auto"
-        The losses of the second stage, :class:`Objectives`. "auto" is ``Objectives()``, InfoNCE of the sentences in
-        paragraphs.
+        The losses of the second stage, :class:`Objectives`. "auto" is ``Objectives()``, InfoNCE of
+        the sentences in paragraphs.
     sentence_splitter : callable or None, default=None
-        Splits a text into a list of sentences; None is :func:`~sklearn_hashnlp.text.split_sentences`.
+        Splits a text into a list of sentences; None is
+        :func:`~sklearn_hashnlp.text.split_sentences`.
     max_sentences : int, default=8
         Longer paragraphs are split.
     max_words : int, default=512
@@ -119,41 +128,48 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
     batch_size : int, default=256
         Sentences per batch, of whole paragraphs.
     learning_rate : float, default=3e-5
-        Learning rate of Adam; with Transformer layers use more, such as 5e-4. It is warmed up in the first 2 % of the
-        steps and then decays linearly to zero. The linear layer's is sqrt(n_projections * n_bits) times as large.
+        Learning rate of Adam; with Transformer layers use more, such as 5e-4. It is warmed up in
+        the first 2 % of the steps and then decays linearly to zero. The linear layer's is
+        sqrt(n_projections * n_bits) times as large.
     scoring : callable or None, default=None
-        Function of the encoder that returns a validation score, higher is better, such as the rank correlation with
-        human similarity judgements. It is called before and after the first stage and for each entry of
-        ``log_``; the best weights of the second stage are restored at the end.
+        Function of the encoder that returns a validation score, higher is better, such as the rank
+        correlation with human similarity judgements. It is called before and after the first stage
+        and for each entry of ``log_``; the best weights of the second stage are restored at the
+        end.
     checkpoint_dir : str, path-like or None, default=None
-        Folder for checkpoints: the model with its training state, saved every ``checkpoint_every`` seconds, after every
-        epoch and at the end. :func:`~sklearn_hashnlp.persistence.load_model` loads it.
+        Folder for checkpoints: the model with its training state, saved every ``checkpoint_every``
+        seconds, after every epoch and at the end. :func:`~sklearn_hashnlp.persistence.load_model`
+        loads it.
     checkpoint_every : float, default=240
         Seconds between checkpoints.
     resume : bool, default=False
-        Whether ``fit`` resumes the training in ``checkpoint_dir``, if there is one. On a CPU the weights are the same
-        bit for bit as without the interruption. Paragraphs and parameters must be the same.
+        Whether ``fit`` resumes the training in ``checkpoint_dir``, if there is one. On a CPU the
+        weights are the same bit for bit as without the interruption. Paragraphs and parameters must
+        be the same.
     n_jobs : int or None, default=1
         Number of threads of ``fit`` and ``transform``.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Device to compute on; "auto" is a CUDA device if there is one.
     callbacks : list of skorch callbacks and functions, or None, default=None
-        Passed to skorch. :class:`~sklearn_hashnlp.training.TimeLimit` limits the seconds of the second stage, and
-        :class:`~sklearn_hashnlp.training.StepLog` adds entries to ``log_`` within epochs. A function reports the
-        progress, as that of a :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`.
+        Passed to skorch. :class:`~sklearn_hashnlp.training.TimeLimit` limits the seconds of the
+        second stage, and :class:`~sklearn_hashnlp.training.StepLog` adds entries to ``log_`` within
+        epochs. A function reports the progress, as that of a
+        :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`.
     random_state : int, RandomState instance or None, default=None
-        Seeds the random projections, the initial weights and the order of paragraphs. On a CPU the same int gives the
-        same encoder bit for bit, for any number of threads.
+        Seeds the random projections, the initial weights and the order of paragraphs. On a CPU the
+        same int gives the same encoder bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per step of the first stage and per epoch, 2 also the entries of ``log_``.
+        0 prints nothing, 1 a line per step of the first stage and per epoch, 2 also the entries of
+        ``log_``.
 
     Attributes
     ----------
     history_ : list of dict
-        One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss`` and ``dur`` (seconds).
+        One entry per epoch or call of ``partial_fit``: ``epoch``, ``train_loss`` and ``dur``
+        (seconds).
     log_ : list of dict
-        The training log: ``stage``, which is "untrained", "words" or "sentences", ``epoch``, ``step``, and if available
-        ``train_loss`` and ``score``.
+        The training log: ``stage``, which is "untrained", "words" or "sentences", ``epoch``,
+        ``step``, and if available ``train_loss`` and ``score``.
     waiting_share_ : float
         Fraction of the time of the second stage in which training steps waited for batches.
     n_parameters_ : int
@@ -169,18 +185,20 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
 
     Notes
     -----
-    ``fit`` counts the words of the text and computes their projections, but the encoder does not store words: only
-    hashed word counts, for the weights.
+    ``fit`` counts the words of the text and computes their projections, but the encoder does not
+    store words: only hashed word counts, for the weights.
 
-    An interrupt (Ctrl-C) in the second stage ends training early, and ``fit`` raises ``KeyboardInterrupt``; the encoder
-    is then fitted, with its current weights or, with ``scoring``, the best. Any other error leaves the encoder as it
-    was, except for weights that ``partial_fit`` had already updated.
+    An interrupt (Ctrl-C) in the second stage ends training early, and ``fit`` raises
+    ``KeyboardInterrupt``; the encoder is then fitted, with its current weights or, with
+    ``scoring``, the best. Any other error leaves the encoder as it was, except for weights that
+    ``partial_fit`` had already updated.
 
     References
     ----------
-    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP.
-    .. [2] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like SimilarityBXENT.
-           Université Laval, IFT-7022.
+    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text
+           classification. EMNLP.
+    .. [2] Chevalier (2019). SGNN-Transformer sentence model trained by the paragraph-skip-gram-like
+           SimilarityBXENT. Université Laval, IFT-7022.
     .. [3] Vaswani et al. (2017). Attention is all you need. NIPS.
 
     Examples
@@ -207,7 +225,10 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         "ngram_range": [tuple, list],
         "projection_dim": [Interval(Integral, 1, MAX_INTEGER, closed="both")],
         "context_weight": [Interval(Real, 0, 1, closed="both"), literal_options(Literal["auto"])],
-        "n_components_removed": [Interval(Integral, 0, MAX_INTEGER, closed="both"), literal_options(Literal["auto"])],
+        "n_components_removed": [
+            Interval(Integral, 0, MAX_INTEGER, closed="both"),
+            literal_options(Literal["auto"]),
+        ],
         "network": [Network, literal_options(Literal["auto"])],
         "init": [literal_options(Init)],
         "n_tables": [Interval(Integral, 0, MAX_INTEGER, closed="both")],
@@ -305,10 +326,10 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
     def report(cls) -> Self:
         """Return an encoder with the network and training of the report that it is based on.
 
-        The report (Chevalier, 2019) trained a Transformer alone: 6 layers of width 512 with 8 heads and maximum
-        pooling, from random weights, on projections of character 1- to 3-grams, with the loss
-        :class:`~sklearn_hashnlp.nn.SimilarityBXENT`. It does not give a learning rate. On a CPU the training takes
-        days: set ``device="cuda"``.
+        The report (Chevalier, 2019) trained a Transformer alone: 6 layers of width 512 with 8 heads
+        and maximum pooling, from random weights, on projections of character 1- to 3-grams, with
+        the loss :class:`~sklearn_hashnlp.nn.SimilarityBXENT`. It does not give a learning rate. On
+        a CPU the training takes days: set ``device="cuda"``.
 
         Returns
         -------
@@ -345,11 +366,12 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         Parameters
         ----------
         X : iterable of (str, list of str or path-like), path-like or callable
-            Paragraphs: texts, which are split into sentences, or lists of sentences. A path-like object such as
-            ``pathlib.Path``: a text file in UTF-8 with one paragraph per line, possibly compressed. A callable
-            without arguments returns an iterator of paragraphs.
+            Paragraphs: texts, which are split into sentences, or lists of sentences. A path-like
+            object such as ``pathlib.Path``: a text file in UTF-8 with one paragraph per line,
+            possibly compressed. A callable without arguments returns an iterator of paragraphs.
         y : None
-            Ignored. To learn from the vectors of another model use :class:`DistilledSentenceEncoder`.
+            Ignored. To learn from the vectors of another model use
+            :class:`DistilledSentenceEncoder`.
 
         Returns
         -------
@@ -359,8 +381,9 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         Raises
         ------
         ValueError
-            If a parameter is not as described, ``X`` has no words, or training diverges; if ``checkpoint_dir`` is not
-            empty and ``resume`` is not set, or has a training with other paragraphs or parameters.
+            If a parameter is not as described, ``X`` has no words, or training diverges; if
+            ``checkpoint_dir`` is not empty and ``resume`` is not set, or has a training with other
+            paragraphs or parameters.
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
@@ -382,9 +405,10 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Train for one epoch on more paragraphs, continuing from earlier calls.
 
-        The first call fits word embeddings, word frequencies and common components to its paragraphs; later calls only
-        change the common component of the second part. The learning rate is constant, and losses have
-        their final weights. ``max_epochs``, ``checkpoint_dir`` and time limits have no effect.
+        The first call fits word embeddings, word frequencies and common components to its
+        paragraphs; later calls only change the common component of the second part. The learning
+        rate is constant, and losses have their final weights. ``max_epochs``, ``checkpoint_dir``
+        and time limits have no effect.
 
         Parameters
         ----------
@@ -402,7 +426,9 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         device = resolve_device(self.device, caller=type(self).__name__)
         paragraphs = self._read(X)
         is_new = not hasattr(self, "net_")
-        text = self._begin(paragraphs, device) if is_new else TrainingText.of(paragraphs, self._reader)
+        text = (
+            self._begin(paragraphs, device) if is_new else TrainingText.of(paragraphs, self._reader)
+        )
         return self._train(text, None, None)
 
     def _read(self, X: Any) -> Paragraphs:
@@ -459,15 +485,28 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
     def _resume(self, model: Self, paragraphs: Paragraphs, checkpoints: Checkpoints | None) -> Self:
         """Resume the training of a checkpoint as if it had not been interrupted."""
         if model._trained_on != paragraphs.digest():
-            raise cannot_continue(self, "on these paragraphs", "on others", "Give the same ones in the same order")
-        for name in ("log_", "waiting_share_", "_seeds", "_trained_on", "_training_state", "_reader"):
+            raise cannot_continue(
+                self, "on these paragraphs", "on others", "Give the same ones in the same order"
+            )
+        for name in (
+            "log_",
+            "waiting_share_",
+            "_seeds",
+            "_trained_on",
+            "_training_state",
+            "_reader",
+        ):
             setattr(self, name, getattr(model, name))
         self._keep_net(model.net_, list(model.history_))
         if self._training_state is None:
             return self
-        return self._train(TrainingText.of(paragraphs, self._reader), self._training_state, checkpoints)
+        return self._train(
+            TrainingText.of(paragraphs, self._reader), self._training_state, checkpoints
+        )
 
-    def _train(self, text: TrainingText, state: TrainingState | None, checkpoints: Checkpoints | None) -> Self:
+    def _train(
+        self, text: TrainingText, state: TrainingState | None, checkpoints: Checkpoints | None
+    ) -> Self:
         net, streams = self.net_, state is None
         state = TrainingState() if state is None else state
         learns = any(parameter.requires_grad for parameter in net.module_.network.parameters())
@@ -504,7 +543,9 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
             warn_of_single_sentences(text.paragraphs, caller=type(self).__name__)
         settings, every = take_step_logs(TrainingSettings.of(self, seed=seed), self.log_)
         scoring = None if self.scoring is None else score
-        record = RecordTraining(state, self.log_, every=every, scoring=scoring, show=settings.verbose > 1)
+        record = RecordTraining(
+            state, self.log_, every=every, scoring=scoring, show=settings.verbose > 1
+        )
         callbacks: list[Any] = [record, WarmUpAndDecay(not streams)]
         if checkpoints is not None:
             callbacks.append(SaveCheckpoints(checkpoints, self._snapshot))
@@ -545,8 +586,12 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         return model
 
     def _row_encoder(self) -> RowEncoder:
-        weight = check_weight(self.context_weight, self.net_.module_.network, caller=type(self).__name__)
-        return partial(encode_sentences, self.net_, self._reader, context_weight=weight, n_jobs=self.n_jobs)
+        weight = check_weight(
+            self.context_weight, self.net_.module_.network, caller=type(self).__name__
+        )
+        return partial(
+            encode_sentences, self.net_, self._reader, context_weight=weight, n_jobs=self.n_jobs
+        )
 
     @property
     def _n_features_out(self) -> int:
@@ -570,7 +615,9 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Load the state of :meth:`_get_model_state`; the parameters may have changed since."""
         prefix = "reader."
-        of_reader = {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
+        of_reader = {
+            name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)
+        }
         self.log_ = values["log"]
         self.waiting_share_ = values["waiting_share"]
         self._training_state = None
@@ -588,7 +635,9 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
 
     def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         super()._set_training_state(values, arrays)
-        self._training_state = None if values["course"] is None else TrainingState.from_state(values["course"], arrays)
+        self._training_state = (
+            None if values["course"] is None else TrainingState.from_state(values["course"], arrays)
+        )
 
 
 def _score_of(estimator: Any) -> float:
@@ -598,6 +647,6 @@ def _score_of(estimator: Any) -> float:
         return float(score)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"{type(estimator).__name__}: scoring must return a number, higher is better; got {score!r:.60} "
-            f"({type(score).__name__})."
+            f"{type(estimator).__name__}: scoring must return a number, higher is better; got "
+            f"{score!r:.60} ({type(score).__name__})."
         ) from error

@@ -21,12 +21,14 @@ from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, Paragr
 
 _MAX_WORDS = 100_000  # the most frequent words are fitted
 _WORD_BLOCK = 2**13  # words projected at once
-_COUNT_POWER = 0.25  # a word weighs its count to this power: the targets of rare words are less reliable
+# a word weighs its count to this power: the targets of rare words are less reliable
+_COUNT_POWER = 0.25
 _RIDGE = 1.0
 _TABLE_RIDGE = 60.0  # occurrences: a row of a word that occurs less often stays near zero
 _MAX_SENTENCES = 20_000  # of which principal components are computed
 _SENTENCE_BLOCK = 512
-_MAX_COMPONENTS = 30  # removed by default, if there are enough sentences to distinguish them from topics
+# removed by default, if there are enough sentences to distinguish them from topics
+_MAX_COMPONENTS = 30
 _SENTENCES_PER_COMPONENT = 1_000
 _MAX_CONTEXT_SENTENCES = 4_000  # of which the component of the second part is computed
 _CONTEXT_BLOCK = 64  # smaller, since Transformer layers take more memory
@@ -74,14 +76,15 @@ def pretrain(
         network.common = principal_components(network, text, n_removed)
 
 
-# The linear layer is fitted by ridge regression. The tables are fitted to its residuals by a few steps of conjugate
-# gradients (Hestenes & Stiefel, 1952), each column separately: early stopping fits the common part of many words
-# and does not memorize every word.
+# The linear layer is fitted by ridge regression. The tables are fitted to its residuals by a few
+# steps of conjugate gradients (Hestenes & Stiefel, 1952), each column separately: early stopping
+# fits the common part of many words and does not memorize every word.
 def fit_word_vectors(
     transformer: SGNNTransformer,  # its linear layer and its tables are set
     projections: CachedProjections,
     word_ids: NDArray[np.int64],  # (n_words,): of the words to fit
-    targets: NDArray[np.float32],  # (n_words, width): unit vectors, which are fitted at length sqrt(width)
+    # (n_words, width): unit vectors, which are fitted at length sqrt(width)
+    targets: NDArray[np.float32],
     counts: NDArray[np.int64],  # (n_words,)
     *,
     n_steps: int,  # of conjugate gradients
@@ -112,7 +115,9 @@ def fit_word_vectors(
             change = design @ direction
             curvature = transposed @ (occurrences * change) + np.float32(_TABLE_RIDGE) * direction
             # The direction of a solved column is zero: no division by zero.
-            step = square / np.maximum((direction * curvature).sum(axis=0), np.finfo(np.float32).tiny)
+            step = square / np.maximum(
+                (direction * curvature).sum(axis=0), np.finfo(np.float32).tiny
+            )
             table += step * direction
             residuals -= step * change
             gradient -= step * curvature
@@ -123,12 +128,17 @@ def fit_word_vectors(
             _print_loss(losses, verbose)
     with torch.no_grad():
         rows = transformer.tables.tables.weight
-        rows[torch.from_numpy(used).to(rows.device)] = torch.from_numpy(table * np.float32(scale)).to(rows.device)
+        rows[torch.from_numpy(used).to(rows.device)] = torch.from_numpy(
+            table * np.float32(scale)
+        ).to(rows.device)
     return losses
 
 
 def _ridge_regression(
-    projections: CachedProjections, word_ids: NDArray[np.int64], targets: NDArray[np.float32], weights: NDArray[Any]
+    projections: CachedProjections,
+    word_ids: NDArray[np.int64],
+    targets: NDArray[np.float32],
+    weights: NDArray[Any],
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the coefficients of the regression of targets on projections, and its residuals."""
     n_features = projections.n_features
@@ -150,7 +160,9 @@ def _design_matrix(
     """Return the 0-1 matrix of words by used table rows, and the indices of these rows."""
     assert transformer.tables is not None
     buckets = [
-        transformer.tables.buckets(torch.from_numpy(projections.rows(word_ids[start : start + _WORD_BLOCK]))).numpy()
+        transformer.tables.buckets(
+            torch.from_numpy(projections.rows(word_ids[start : start + _WORD_BLOCK]))
+        ).numpy()
         for start in range(0, len(word_ids), _WORD_BLOCK)
     ]
     used, columns = np.unique(np.concatenate(buckets), return_inverse=True)
@@ -169,8 +181,9 @@ def _print_loss(losses: list[float], verbose: int) -> None:
         print(f"word pretraining, step {len(losses) - 1}: loss {losses[-1]:.4f}")
 
 
-# The first part is mapped to its principal axes, each divided by a power of its eigenvalue, instead of to random ones.
-# The first axis is kept and the next ones are excluded, as by principal_components, so the network removes none.
+# The first part is mapped to its principal axes, each divided by a power of its eigenvalue, instead
+# of to random ones. The first axis is kept and the next ones are excluded, as by
+# principal_components, so the network removes none.
 def whiten_spelling(
     spelling: torch.nn.Linear,  # its weight is set
     text: TrainingText,
@@ -190,7 +203,9 @@ def whiten_spelling(
     scale[0] = 1.0
     with torch.no_grad():
         spelling.weight.zero_()
-        spelling.weight[: len(kept)] = _to_tensor((eigenvectors[:, kept] * scale[kept]).T, spelling.weight)
+        spelling.weight[: len(kept)] = _to_tensor(
+            (eigenvectors[:, kept] * scale[kept]).T, spelling.weight
+        )
 
 
 def _pool_projections(text: TrainingText, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -209,13 +224,17 @@ def _pool_projections(text: TrainingText, rows: NDArray[np.int64]) -> NDArray[np
     return unit
 
 
-# Of the second moment, not of the covariance: the first component is near the mean of all sentences. It is kept, since
-# a sentence's part of it measures how ordinary its words are; the next ones are the spelling of frequent words.
-def principal_components(network: SentenceNetwork, text: TrainingText, n_components: int) -> torch.Tensor:
+# Of the second moment, not of the covariance: the first component is near the mean of all
+# sentences. It is kept, since a sentence's part of it measures how ordinary its words are; the next
+# ones are the spelling of frequent words.
+def principal_components(
+    network: SentenceNetwork, text: TrainingText, n_components: int
+) -> torch.Tensor:
     """Return at most n_components principal components of spelling parts, without the first."""
     batches = map(text.batch, _sample(text.paragraphs.n_sentences, _MAX_SENTENCES, _SENTENCE_BLOCK))
     eigenvalues, eigenvectors = _principal_axes(network.spell, batches, network.common)
-    rank = int((eigenvalues > 1e-9 * eigenvalues[-1]).sum())  # the eigenvalues ascend; others are rounding errors
+    # the eigenvalues ascend; others are rounding errors
+    rank = int((eigenvalues > 1e-9 * eigenvalues[-1]).sum())
     return _to_tensor(eigenvectors[:, ::-1].T[1 : min(1 + n_components, rank)], network.common)
 
 
@@ -224,14 +243,18 @@ def set_context_component(network: SentenceNetwork, text: TrainingText) -> None:
     if network.transformer is None:
         return
     network.transformer.eval()
-    batches = map(text.batch, _sample(text.paragraphs.n_sentences, _MAX_CONTEXT_SENTENCES, _CONTEXT_BLOCK))
+    batches = map(
+        text.batch, _sample(text.paragraphs.n_sentences, _MAX_CONTEXT_SENTENCES, _CONTEXT_BLOCK)
+    )
     eigenvectors = _principal_axes(network.transformer, batches, network.context_common)[1]
     network.context_common = _to_tensor(eigenvectors[:, -1:].T, network.context_common)
 
 
 def _sample(n_sentences: int, max_sentences: int, block: int) -> list[NDArray[np.int64]]:
     """Return the indices of some sentences, in blocks."""
-    sample = np.unique(np.linspace(0, n_sentences - 1, min(n_sentences, max_sentences)).astype(np.int64))
+    sample = np.unique(
+        np.linspace(0, n_sentences - 1, min(n_sentences, max_sentences)).astype(np.int64)
+    )
     return np.array_split(sample, -(-len(sample) // block))
 
 
@@ -253,9 +276,10 @@ def _to_tensor(directions: NDArray[np.float64], like: torch.Tensor) -> torch.Ten
     return torch.from_numpy(np.ascontiguousarray(directions, dtype=np.float32)).to(like.device)
 
 
-# Levy, Goldberg & Dagan (2015). Improving distributional similarity with lessons learned from word embeddings. TACL 3.
-# A row holds max(0, log(n(w, c) sum_c' n(c')^smoothing / (n(w) n(c)^smoothing))) for each context c, where n(w, c) sums
-# the inverse distances of the two words. The rows are reduced to U S^power of their truncated SVD.
+# Levy, Goldberg & Dagan (2015). Improving distributional similarity with lessons learned from word
+# embeddings. TACL 3. A row holds max(0, log(n(w, c) sum_c' n(c')^smoothing / (n(w)
+# n(c)^smoothing))) for each context c, where n(w, c) sums the inverse distances of the two words.
+# The rows are reduced to U S^power of their truncated SVD.
 def ppmi_vectors(
     paragraphs: Paragraphs,
     *,
@@ -263,7 +287,8 @@ def ppmi_vectors(
     window: int = 25,  # largest distance of two words of a paragraph that co-occur
     min_count: int = 3,  # of a word that has a vector or is a context
     n_contexts: int = 20_000,  # the most frequent words
-    smoothing: float = 0.75,  # exponent of the counts of contexts: below 1, rare contexts weigh less
+    # exponent of the counts of contexts: below 1, rare contexts weigh less
+    smoothing: float = 0.75,
     power: float = 0.75,  # exponent of the singular values: below 1, smaller components weigh more
     seed: int = 0,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
@@ -301,7 +326,9 @@ def _count_cooccurrences(
     return csr_array(counts[:, :n_contexts] + csr_array(counts[:n_contexts].T))
 
 
-def _word_pairs(texts: Ragged, distance: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+def _word_pairs(
+    texts: Ragged, distance: int
+) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
     """Iterate over the pairs of words of a text at a distance, in blocks."""
     values, offsets = texts
     for first in range(0, len(values) - distance, _TEXT_BLOCK):
@@ -320,13 +347,18 @@ def _ppmi(counts: csr_array, smoothing: float) -> csr_array:
     return csr_array((values, (entries.row[keep], entries.col[keep])), shape=counts.shape)
 
 
-def _truncated_svd(rows: csr_array, n_components: int, power: float, seed: int) -> NDArray[np.float32]:
+def _truncated_svd(
+    rows: csr_array, n_components: int, power: float, seed: int
+) -> NDArray[np.float32]:
     n_components = min(n_components, *rows.shape)
     if rows.nnz == 0 or n_components == 0:
         return np.zeros((rows.shape[0], 0), dtype=np.float32)
     with threadpool_limits(1, user_api="blas"):  # more threads would sum in another order
         left, singular_values, _ = randomized_svd(rows, n_components, n_iter=4, random_state=seed)
-    # Components beyond the rank of the matrix are rounding errors, which a power below 1 would enlarge.
+    # Components beyond the rank of the matrix are rounding errors, which a power below 1 would
+    # enlarge.
     keep = singular_values > _ROUNDING * singular_values[0]
-    vectors: NDArray[np.float32] = (left[:, keep] * singular_values[keep] ** power).astype(np.float32)
+    vectors: NDArray[np.float32] = (left[:, keep] * singular_values[keep] ** power).astype(
+        np.float32
+    )
     return vectors

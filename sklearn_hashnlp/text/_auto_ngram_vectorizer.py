@@ -23,8 +23,10 @@ from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 ChosenFeatures: TypeAlias = Literal["words", "words+characters"]
 
 _MANY_TEXTS = 20_000  # with more texts, word n-grams suffice
-_MANY_CHARACTERS = 8_000_000  # in all texts: character n-grams take ten times as long as word n-grams
-_SAMPLE, _SAMPLE_CHARACTERS = 2048, 500_000  # maximum size of the sample for the share of unseen words
+# in all texts: character n-grams take ten times as long as word n-grams
+_MANY_CHARACTERS = 8_000_000
+# maximum size of the sample for the share of unseen words
+_SAMPLE, _SAMPLE_CHARACTERS = 2048, 500_000
 _MANY_UNSEEN = 0.25
 # n-grams of characters; letters in the sample
 _RANGE = (2, 5)
@@ -40,7 +42,8 @@ _MAX_CHARACTERS = 500_000
 _MAX_CLASSES, _MAX_WEIGHTS = 256, 2**26  # of a problem; a larger one is not worth its memory
 _FOLDS, _EPOCHS = 5, 4
 _STRENGTH, _SHARE = 3.0, 0.03  # C, and the factor of the log-odds of naive Bayes
-_NOISE = 0.15  # correct predictions that the smaller weight must have more, times the root of their number
+# correct predictions that the smaller weight must have more, times the root of their number
+_NOISE = 0.15
 
 _BEGIN, _END = "\x02 ", " \x03"  # control characters are separate tokens that do not occur in texts
 
@@ -48,36 +51,40 @@ _BEGIN, _END = "\x02 ", " \x03"  # control characters are separate tokens that d
 class AutoNgramVectorizer(TextVectorizer):
     r"""Convert texts to a matrix of hashed n-grams of words and, if they help, of characters.
 
-    ``fit`` decides whether to count n-grams of characters, too, by the number and length of the texts and the share of
-    unseen words, and chooses their weight if it has labels. Nothing else is learned: without ``fit``, n-grams of words
-    are counted.
+    ``fit`` decides whether to count n-grams of characters, too, by the number and length of the
+    texts and the share of unseen words, and chooses their weight if it has labels. Nothing else is
+    learned: without ``fit``, n-grams of words are counted.
 
     Parameters
     ----------
     n_features : int, default=2**30
-        Number of columns: the first half for words, the second half for characters. The default is for
-        :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`. Estimators that store a number per column, such
-        as ``LogisticRegression`` or ``SelectKBest``, would need gigabytes: set ``2**18`` for them.
+        Number of columns: the first half for words, the second half for characters. The default is
+        for :class:`~sklearn_hashnlp.classifiers.HashEmbeddingClassifier`. Estimators that store a
+        number per column, such as ``LogisticRegression`` or ``SelectKBest``, would need gigabytes:
+        set ``2**18`` for them.
     lowercase : bool, default=True
         Whether to convert texts to lowercase first.
     ngram_range : (int, int), default=(1, 2)
         Minimum and maximum number of words of an n-gram.
     n_jobs : int or None, default=None
-        Number of threads; None is one and -1 is one per processor. The matrix does not depend on it.
+        Number of threads; None is one and -1 is one per processor. The matrix does not depend on
+        it.
 
     Attributes
     ----------
     features_ : {"words", "words+characters"}
-        The counted n-grams. Both for fewer than 20,000 texts with at most 8 million characters in total. For more
-        texts, both if at least a quarter of the words are unseen, as in lists of names, texts in many languages or
-        without spaces between words; otherwise only words.
+        The counted n-grams. Both for fewer than 20,000 texts with at most 8 million characters in
+        total. For more texts, both if at least a quarter of the words are unseen, as in lists of
+        names, texts in many languages or without spaces between words; otherwise only words.
     character_weight_ : float
-        Factor of the counts of characters: 0.5, or 0.25 if a linear support vector machine then predicts more labels
-        of left-out texts, by cross-validation on at most 5,000 of the texts. It is 0.5 for fewer than 30 texts, for
-        20,000 or more, or 8 million characters; and without labels, with several per text, or with more than 256.
+        Factor of the counts of characters: 0.5, or 0.25 if a linear support vector machine then
+        predicts more labels of left-out texts, by cross-validation on at most 5,000 of the texts.
+        It is 0.5 for fewer than 30 texts, for 20,000 or more, or 8 million characters; and without
+        labels, with several per text, or with more than 256.
     character_range_ : (int, int)
-        Minimum and maximum number of characters of their n-grams: (2, 5), or (1, 4) if a sample of the texts has 120
-        letters and more, as texts in several scripts or in Chinese have, where single characters are informative.
+        Minimum and maximum number of characters of their n-grams: (2, 5), or (1, 4) if a sample of
+        the texts has 120 letters and more, as texts in several scripts or in Chinese have, where
+        single characters are informative.
     unseen_share_ : float
         Share of the words in one half of a sample of the texts that do not occur in the other half.
 
@@ -87,10 +94,10 @@ class AutoNgramVectorizer(TextVectorizer):
 
     Notes
     -----
-    Words are tokens of the pattern ``\w+|[^\w\s]``, which keeps punctuation, plus a token at the start and at the end
-    of the text, since the first and the last word are informative in questions and utterances. Characters are n-grams
-    within words, with a smaller weight. A count c has the value ``1 + log(c)`` (scikit-learn's
-    ``sublinear_tf``).
+    Words are tokens of the pattern ``\w+|[^\w\s]``, which keeps punctuation, plus a token at the
+    start and at the end of the text, since the first and the last word are informative in questions
+    and utterances. Characters are n-grams within words, with a smaller weight. A count c has the
+    value ``1 + log(c)`` (scikit-learn's ``sublinear_tf``).
 
     Examples
     --------
@@ -140,7 +147,8 @@ class AutoNgramVectorizer(TextVectorizer):
         X : iterable of str of length n_texts
             The texts.
         y : array-like of shape (n_texts,), default=None
-            Labels, strings, integers or bools, for the weight of n-grams of characters; other values are ignored.
+            Labels, strings, integers or bools, for the weight of n-grams of characters; other
+            values are ignored.
 
         Returns
         -------
@@ -157,28 +165,47 @@ class AutoNgramVectorizer(TextVectorizer):
         n_letters = sum(map(str.isalpha, set("".join(strings[::step]).lower())))
         self.character_range_ = _RANGE if n_letters < _MANY_LETTERS else _RANGE_OF_MANY_LETTERS
         is_small = len(texts) < _MANY_TEXTS and n_characters <= _MANY_CHARACTERS
-        self.features_ = "words+characters" if is_small or self.unseen_share_ >= _MANY_UNSEEN else "words"
+        self.features_ = (
+            "words+characters" if is_small or self.unseen_share_ >= _MANY_UNSEEN else "words"
+        )
         self.character_weight_ = _DEFAULT_WEIGHT
         labels = _encode_labels(y, len(texts)) if is_small and len(texts) >= _MIN_TEXTS else None
         if labels is not None:
-            n_sampled = max(_MIN_TEXTS, min(_MAX_TEXTS, _MAX_CHARACTERS * len(texts) // max(1, n_characters)))
+            n_sampled = max(
+                _MIN_TEXTS, min(_MAX_TEXTS, _MAX_CHARACTERS * len(texts) // max(1, n_characters))
+            )
             chosen = np.random.default_rng(0).permutation(len(texts))[:n_sampled]
             words, characters = self._specs()
             specs = [words, replace(characters, weight=1.0)]
             try:
                 counts = count_ngrams([texts[i] for i in chosen], specs, self.n_jobs, caller=caller)
             except ValueError:
-                count_ngrams(texts, specs, self.n_jobs, caller=caller)  # raises the error with the position of the text
+                # raises the error with the position of the text
+                count_ngrams(texts, specs, self.n_jobs, caller=caller)
                 raise
             n_threads = 1 if self.n_jobs in (None, 1) else 2
-            self.character_weight_ = _choose_weight(counts, words.n_features, labels[chosen], n_threads)
+            self.character_weight_ = _choose_weight(
+                counts, words.n_features, labels[chosen], n_threads
+            )
         return self
 
     def _specs(self) -> list[NgramSpec]:
         ngram_range = check_ngram_range(self.ngram_range, caller=type(self).__name__)
-        features, weight = getattr(self, "features_", "words"), getattr(self, "character_weight_", _DEFAULT_WEIGHT)
+        features, weight = (
+            getattr(self, "features_", "words"),
+            getattr(self, "character_weight_", _DEFAULT_WEIGHT),
+        )
         characters = getattr(self, "character_range_", _RANGE)
-        return list(_specs(int(self.n_features), bool(self.lowercase), ngram_range, features, weight, characters))
+        return list(
+            _specs(
+                int(self.n_features),
+                bool(self.lowercase),
+                ngram_range,
+                features,
+                weight,
+                characters,
+            )
+        )
 
     def _unseen_share(self, sample: list[Any]) -> float:
         """Return the share of words in every second text that are in none of the others."""
@@ -194,20 +221,29 @@ class AutoNgramVectorizer(TextVectorizer):
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         if not hasattr(self, "features_"):
             return {}, {}
-        characters = {"character_weight": self.character_weight_, "character_range": list(self.character_range_)}
+        characters = {
+            "character_weight": self.character_weight_,
+            "character_range": list(self.character_range_),
+        }
         return {"features": self.features_, "unseen_share": self.unseen_share_} | characters, {}
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         if "features" not in values:
             return
         if values["features"] not in ("words", "words+characters"):
-            raise ValueError(f"An AutoNgramVectorizer cannot have the features {values['features']!r}.")
+            raise ValueError(
+                f"An AutoNgramVectorizer cannot have the features {values['features']!r}."
+            )
         if values["character_weight"] not in (_DEFAULT_WEIGHT, _SMALLER_WEIGHT):
-            raise ValueError(f"An AutoNgramVectorizer cannot have the weight {values['character_weight']!r}.")
+            raise ValueError(
+                f"An AutoNgramVectorizer cannot have the weight {values['character_weight']!r}."
+            )
         ranges = {str(list(one)): one for one in (_RANGE, _RANGE_OF_MANY_LETTERS)}
         if str(values["character_range"]) not in ranges:
             wanted = values["character_range"]
-            raise ValueError(f"An AutoNgramVectorizer cannot have n-grams of {wanted!r:.60} characters.")
+            raise ValueError(
+                f"An AutoNgramVectorizer cannot have n-grams of {wanted!r:.60} characters."
+            )
         self.character_range_ = ranges[str(values["character_range"])]
         self.features_, self.unseen_share_ = values["features"], float(values["unseen_share"])
         self.character_weight_ = float(values["character_weight"])
@@ -234,7 +270,12 @@ def _specs(
     )
     if features == "words":
         return (words,)
-    changes: dict[str, Any] = {"name": "characters", "analyzer": "char_wb", "token_pattern": None, "around": ("", "")}
+    changes: dict[str, Any] = {
+        "name": "characters",
+        "analyzer": "char_wb",
+        "token_pattern": None,
+        "around": ("", ""),
+    }
     changes |= {"padding": n_features % 2, "ngram_range": character_range, "weight": weight}
     return replace(words, padding=0), replace(words, **changes)
 
@@ -249,7 +290,9 @@ def _encode_labels(y: Any, n_texts: int) -> NDArray[np.int64] | None:
         labels = labels.ravel()
     if labels.shape != (n_texts,) or labels.dtype.kind not in "biuUSO":
         return None
-    if labels.dtype.kind == "O" and not all(isinstance(label, str | int | np.generic) for label in labels):
+    if labels.dtype.kind == "O" and not all(
+        isinstance(label, str | int | np.generic) for label in labels
+    ):
         return None
     try:
         classes, encoded = np.unique(labels, return_inverse=True)
@@ -265,7 +308,9 @@ def _choose_weight(
     n_threads: int,
 ) -> float:
     """Return the weight with more correct predictions of a linear SVM on left-out texts."""
-    columns, indices, frequencies = np.unique(counts.indices, return_inverse=True, return_counts=True)
+    columns, indices, frequencies = np.unique(
+        counts.indices, return_inverse=True, return_counts=True
+    )
     offsets, n_classes = counts.indptr.astype(np.int64), int(labels.max()) + 1
     if len(columns) * n_classes > _MAX_WEIGHTS:
         return _DEFAULT_WEIGHT
@@ -275,10 +320,17 @@ def _choose_weight(
     for weight in (_DEFAULT_WEIGHT, _SMALLER_WEIGHT):
         weighted = np.where(is_character, values * np.float32(weight), values)
         normalize_rows(weighted, offsets)
-        rows = LinearRows(offsets, indices.astype(np.int32), weighted, labels - 1 if n_classes == 2 else labels)
+        rows = LinearRows(
+            offsets, indices.astype(np.int32), weighted, labels - 1 if n_classes == 2 else labels
+        )
         problems.append(LinearProblem(rows, np.ones(len(labels), np.float32), columns, n_classes))
     fold_of = np.random.default_rng(0).permutation(len(labels)) % _FOLDS
-    options: dict[str, Any] = {"seed": 0, "n_epochs": _EPOCHS, "n_threads": n_threads, "share": _SHARE}
+    options: dict[str, Any] = {
+        "seed": 0,
+        "n_epochs": _EPOCHS,
+        "n_threads": n_threads,
+        "share": _SHARE,
+    }
     left_out = cross_validate(problems, fold_of, (_STRENGTH,), **options)
     default, smaller = (int((one.margins[0].argmax(axis=1) == labels).sum()) for one in left_out)
     return _SMALLER_WEIGHT if smaller - default > _NOISE * np.sqrt(len(labels)) else _DEFAULT_WEIGHT

@@ -21,22 +21,24 @@ from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 class CharNgramFeaturizer(TextVectorizer):
     r"""Convert texts to counts of hashed character n-grams of their words, without fitting.
 
-    Each text is split into words, each word is enclosed in the boundary symbols ``<`` and ``>``, and its character
-    n-grams are counted: "hi" has ``<``, ``h``, ``i``, ``>``, ``<h``, ``hi``, ``i>``, ``<hi`` and ``hi>``. The symbols
-    distinguish prefixes and suffixes from the middle of a word. Characters are code points, not bytes.
+    Each text is split into words, each word is enclosed in the boundary symbols ``<`` and ``>``,
+    and its character n-grams are counted: "hi" has ``<``, ``h``, ``i``, ``>``, ``<h``, ``hi``,
+    ``i>``, ``<hi`` and ``hi>``. The symbols distinguish prefixes and suffixes from the middle of a
+    word. Characters are code points, not bytes.
 
     Parameters
     ----------
     ngram_range : tuple (min_n, max_n), default=(1, 3)
         The minimum and the maximum n, both inclusive.
     analyzer : {'char', 'skipgram'}, default='char'
-        The n-grams to count: character n-grams of words with boundary symbols, or skip-grams of words without them: n
-        words in order, joined by a space, with at most ``max_skip`` words skipped between the first and the last.
+        The n-grams to count: character n-grams of words with boundary symbols, or skip-grams of
+        words without them: n words in order, joined by a space, with at most ``max_skip`` words
+        skipped between the first and the last.
     max_skip : int, default=2
         The maximum number of words that a skip-gram skips.
     split : {'whitespace', 'punctuation'}, default='whitespace'
-        Where words end: at whitespace only, or also around each character that is neither ``\w`` nor ``\s``, which
-        becomes a separate word.
+        Where words end: at whitespace only, or also around each character that is neither ``\w``
+        nor ``\s``, which becomes a separate word.
     lowercase : bool, default=False
         Whether to convert texts to lowercase first. Uppercase distinguishes names and emphasis.
     n_features, binary, norm, alternate_sign, dtype, n_jobs
@@ -44,13 +46,13 @@ class CharNgramFeaturizer(TextVectorizer):
 
     Notes
     -----
-    The paper [1]_ counts "skip-grams" without specifying them. Its public reimplementation counts character n-grams,
-    the default here; skip-grams of words are the other interpretation.
+    The paper [1]_ counts "skip-grams" without specifying them. Its public reimplementation counts
+    character n-grams, the default here; skip-grams of words are the other interpretation.
 
     References
     ----------
-    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP,
-           section 2.
+    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text
+           classification. EMNLP, section 2.
 
     Examples
     --------
@@ -113,7 +115,9 @@ class CharNgramFeaturizer(TextVectorizer):
     def ngram_specs(self) -> list[NgramSpec]:
         """Return the specification in a list, or raise a ValueError for skip-grams."""
         if self.analyzer == "skipgram":
-            raise ValueError(f"A {type(self).__name__} with analyzer='skipgram' has no n-gram specification.")
+            raise ValueError(
+                f"A {type(self).__name__} with analyzer='skipgram' has no n-gram specification."
+            )
         return super().ngram_specs()
 
     def _specs(self) -> list[NgramSpec]:

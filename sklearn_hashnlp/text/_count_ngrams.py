@@ -53,7 +53,8 @@ class WordPattern(NamedTuple):
     """The arguments of the tokenizer for one token pattern."""
 
     min_length: int  # in characters
-    keep_punctuation: bool = False  # whether a character that is neither ``\w`` nor ``\s`` is a token
+    # whether a character that is neither ``\w`` nor ``\s`` is a token
+    keep_punctuation: bool = False
     split_punctuation: bool = True  # if False, words only end at ``\s``
 
     def tokenize(self, texts: Texts) -> Units:
@@ -99,7 +100,8 @@ def count_ngrams(
 ) -> Any:
     """Count the n-grams of texts as CSR, with the columns of the specifications side by side.
 
-    ``hash_texts`` computes the hashes for schemes with arrays; by default they follow from ``specs``.
+    ``hash_texts`` computes the hashes for schemes with arrays; by default they follow from
+    ``specs``.
     """
     documents = as_documents(texts, caller=caller)
     documents = documents if len(specs) == 1 else list(documents)
@@ -107,18 +109,29 @@ def count_ngrams(
     return parts[0] if len(parts) == 1 else hstack(parts, format="csr")
 
 
-def text_counters(specs: Sequence[NgramSpec]) -> tuple[list[Any], list[Callable[[str], bytes]], list[int]] | None:
+def text_counters(
+    specs: Sequence[NgramSpec],
+) -> tuple[list[Any], list[Callable[[str], bytes]], list[int]] | None:
     """Return counters of texts, encoders and numbers of columns; None if kernels do not suffice."""
     widths = [spec.n_features + spec.padding for spec in specs]
     if sum(widths) > _MAX_COLUMNS or not all(map(_counts_alone, specs)):
         return None
-    return [ngram_counter(spec) for spec in specs], [partial(_encode, spec) for spec in specs], widths
+    return (
+        [ngram_counter(spec) for spec in specs],
+        [partial(_encode, spec) for spec in specs],
+        widths,
+    )
 
 
 def _counts_alone(spec: NgramSpec) -> bool:
     """Return whether a kernel counts texts, with values that no check of rows would rescale."""
     has_usual_weight = spec.weight == 0 or 1e-6 <= abs(spec.weight) <= 1e6
-    return spec.scheme == "murmur3" and spec.dtype == "float32" and has_kernel(spec) and has_usual_weight
+    return (
+        spec.scheme == "murmur3"
+        and spec.dtype == "float32"
+        and has_kernel(spec)
+        and has_usual_weight
+    )
 
 
 def _encode(spec: NgramSpec, text: str) -> bytes:
@@ -170,7 +183,9 @@ def ngram_counter(spec: NgramSpec) -> _native.NgramCounter:
 def count_options(spec: NgramSpec) -> _native.CountOptions:
     """Return how hashes are counted."""
     norm = NORMS[spec.norm]
-    return _native.CountOptions(spec.n_features, spec.alternate_sign, spec.binary, norm, spec.damped, spec.weight)
+    return _native.CountOptions(
+        spec.n_features, spec.alternate_sign, spec.binary, norm, spec.damped, spec.weight
+    )
 
 
 def _count(
@@ -181,7 +196,10 @@ def _count(
     hash_texts: Callable[[Texts], Ragged] | None,
 ) -> Any:
     if spec.scheme != "murmur3" and hash_texts is None:
-        raise ValueError(f"{caller}: columns of the scheme {spec.scheme!r} need the vectorizer with their arrays.")
+        raise ValueError(
+            f"{caller}: columns of the scheme {spec.scheme!r} need the vectorizer with their "
+            "arrays."
+        )
     if hash_texts is None and not has_kernel(spec):
         begin, end = spec.around
         texts = (f"{begin}{text}{end}" for text in _read(documents, spec.decode, caller))
@@ -201,18 +219,25 @@ def _count(
 
 
 def count_by_scikit_learn(
-    vectorizer: HashingVectorizer, documents: Iterable[Any], *, decode: tuple[str, str] | None = None, caller: str
+    vectorizer: HashingVectorizer,
+    documents: Iterable[Any],
+    *,
+    decode: tuple[str, str] | None = None,
+    caller: str,
 ) -> Any:
     """Count the n-grams of documents without a kernel; ``decode`` is the encoding of bytes."""
     iterator = iter(documents if decode is None else _read(documents, decode, caller))
     leading = list(islice(iterator, 1))
     if not leading:
-        return in_configured_sparse_interface(csr_matrix((0, vectorizer.n_features), dtype=vectorizer.dtype))
+        return in_configured_sparse_interface(
+            csr_matrix((0, vectorizer.n_features), dtype=vectorizer.dtype)
+        )
     position = 0
 
     def counted_documents() -> Iterator[Any]:
         nonlocal position
-        for position, document in enumerate(chain(leading, iterator)):  # noqa: B007 - the position of an error
+        # the position of an error
+        for position, document in enumerate(chain(leading, iterator)):  # noqa: B007
             yield document
 
     try:
@@ -255,13 +280,17 @@ def hashed_counts(
             texts,
             around=spec.around,
             preprocess=preprocess,
-            check_surrogates=lambda index, text: _check_surrogates(spec, text, first + index, caller),
+            check_surrogates=lambda index, text: _check_surrogates(
+                spec, text, first + index, caller
+            ),
         )
         if hash_texts is None:
             rows.append_texts(texts, counter, encode)
             return
         limit = 2 * n_characters
-        for packed in pack(texts, encode, around=spec.around, lowercase=spec.lowercase, max_characters=limit):
+        for packed in pack(
+            texts, encode, around=spec.around, lowercase=spec.lowercase, max_characters=limit
+        ):
             rows.append_hashes(*hash_texts(packed), options)
 
     return sparse_matrix(
@@ -284,10 +313,13 @@ def _check_surrogates(spec: NgramSpec, text: str, position: int, caller: str) ->
     """Raise an error if UTF-8 cannot encode an n-gram of a text."""
     if spec.scheme == "fasttext":
         refuse_surrogates(position, text, first=0, caller=caller)
-    elif spec.analyzer == "word_chars":  # anywhere in the text: n-grams depend on the length of a word
+    # anywhere in the text: n-grams depend on the length of a word
+    elif spec.analyzer == "word_chars":
         check_encodable(text.split(), position=position, caller=caller)
     elif spec.scheme == "murmur3":  # other schemes identify words by any bytes
-        check_encodable(as_scikit_learn(spec).build_analyzer()(text), position=position, caller=caller)
+        check_encodable(
+            as_scikit_learn(spec).build_analyzer()(text), position=position, caller=caller
+        )
 
 
 def sparse_matrix(

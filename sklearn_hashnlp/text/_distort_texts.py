@@ -32,20 +32,21 @@ def distort_texts(
 ) -> list[str]:
     """Add random typos to texts: deleted, swapped and inserted characters.
 
-    Useful for testing the robustness of a model to misspelled texts, and for data augmentation [2]_: train on the texts
-    and on distorted copies of them.
+    Useful for testing the robustness of a model to misspelled texts, and for data augmentation
+    [2]_: train on the texts and on distorted copies of them.
 
     Parameters
     ----------
     texts : iterable of str
         The texts to distort; they are not changed.
     rate : float, default=0.05
-        Edits per character, from 0 (texts are unchanged) to 1. A text of n characters gets ``rate * n`` edits, rounded
-        up or down at random so that their mean is ``rate * n``.
+        Edits per character, from 0 (texts are unchanged) to 1. A text of n characters gets
+        ``rate * n`` edits, rounded up or down at random so that their mean is ``rate * n``.
     edits : sequence of {"deletion", "swap", "insertion"}, default=("deletion", "swap", "insertion")
-        Kinds of edits, equally frequent. The characters to delete, to swap with the next one, or next to which another
-        one is inserted, are sampled from all, including whitespace and punctuation. An inserted character is sampled
-        from the same text, so it belongs to the same script.
+        Kinds of edits, equally frequent. The characters to delete, to swap with the next one, or
+        next to which another one is inserted, are sampled from all, including whitespace and
+        punctuation. An inserted character is sampled from the same text, so it belongs to the same
+        script.
     random_state : int, default=0
         Seed. The typos only depend on the seed and the text, so equal texts get equal typos.
 
@@ -56,9 +57,10 @@ def distort_texts(
 
     References
     ----------
-    .. [1] Damerau (1964). A technique for computer detection and correction of spelling errors. Communications of the
-           ACM 7(3).
-    .. [2] Belinkov & Bisk (2018). Synthetic and natural noise both break neural machine translation. ICLR, section 5.
+    .. [1] Damerau (1964). A technique for computer detection and correction of spelling errors.
+           Communications of the ACM 7(3).
+    .. [2] Belinkov & Bisk (2018). Synthetic and natural noise both break neural machine
+           translation. ICLR, section 5.
 
     Examples
     --------
@@ -77,7 +79,8 @@ def distort_texts(
     names = list(edits)
     if not names or not set(names) <= set(_EDITS):
         raise ValueError(
-            f"{caller}: edits must be a list of one or more of {', '.join(map(repr, _EDITS))}. Got {edits!r}."
+            f"{caller}: edits must be a list of one or more of {', '.join(map(repr, _EDITS))}. Got "
+            f"{edits!r}."
         )
     kinds = np.array([_EDITS[edit] for edit in names], dtype=np.int64)
     (key,) = splitmix64(int(random_state), 1)
@@ -86,7 +89,11 @@ def distort_texts(
         plain = plain_texts(chunk, first=first, caller=caller)
         encoded = bytearray("".join(plain).encode(_CODE_POINTS, _SURROGATES))
         characters = of_lengths(np.frombuffer(encoded, dtype=np.uint32), [*map(len, plain)])
-        distorted = distort_characters(characters, rate=float(rate), kinds=kinds, key=np.uint64(key))
+        distorted = distort_characters(
+            characters, rate=float(rate), kinds=kinds, key=np.uint64(key)
+        )
         joined = distorted.values.tobytes().decode(_CODE_POINTS, _SURROGATES)
-        distorted_texts += [joined[start:stop] for start, stop in pairwise(distorted.offsets.tolist())]
+        distorted_texts += [
+            joined[start:stop] for start, stop in pairwise(distorted.offsets.tolist())
+        ]
     return distorted_texts

@@ -14,8 +14,9 @@ from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.strings._join_lines import join_lines
 from sklearn_hashnlp.kernels.strings._units import Texts
 
-# Characters per chunk of documents: enough that threads rarely wait for each other, few enough that its n-grams fit
-# into the processor's cache. There are several times as many character n-grams as word n-grams.
+# Characters per chunk of documents: enough that threads rarely wait for each other, few enough that
+# its n-grams fit into the processor's cache. There are several times as many character n-grams as
+# word n-grams.
 WORD_CHUNK, CHARACTER_CHUNK = 2**19, 2**18
 
 _STEP = 128  # number of documents read at once
@@ -28,18 +29,21 @@ def check_column(X: Any, *, caller: str) -> None:
     if isinstance(X, str | bytes):
         kind = "string" if isinstance(X, str) else "bytes"
         raise ValueError(
-            f"Iterable over raw text documents expected, {kind} object received. {caller} takes several texts: "
-            "wrap a single one in a list, [text]."
+            f"Iterable over raw text documents expected, {kind} object received. {caller} takes "
+            "several texts: wrap a single one in a list, [text]."
         )
     shape = getattr(X, "shape", None)
     if isinstance(shape, tuple) and len(shape) != 1 and (issparse(X) or shape[1:] != (1,)):
         raise ValueError(
             f"{caller} expects one column of documents, got a {type(X).__name__} of shape {shape}. "
-            "Pass the column with the texts, such as X['text'] of a data frame or X[:, 0] of an array."
+            "Pass the column with the texts, such as X['text'] of a data frame or X[:, 0] of an "
+            "array."
         )
-    if not isinstance(X, Iterable) and not hasattr(X, "to_pylist"):  # an Arrow table is not iterable
+    # an Arrow table is not iterable
+    if not isinstance(X, Iterable) and not hasattr(X, "to_pylist"):
         raise TypeError(
-            f"{caller} expects an iterable over documents, such as a list of str, got {X!r} ({type(X).__name__})."
+            f"{caller} expects an iterable over documents, such as a list of str, got {X!r} "
+            f"({type(X).__name__})."
         )
 
 
@@ -71,7 +75,11 @@ def in_chunks(documents: Iterable[Any], *, n_characters: int) -> Iterator[tuple[
     while documents_read := list(islice(iterator, _STEP)):
         chunk += documents_read
         # The sizes of open files, and of invalid documents, are unknown.
-        size += sum(map(len, documents_read)) if set(map(type, documents_read)) <= {str, bytes} else n_characters
+        size += (
+            sum(map(len, documents_read))
+            if set(map(type, documents_read)) <= {str, bytes}
+            else n_characters
+        )
         if size >= n_characters:
             yield first, chunk
             first = first + len(chunk)
@@ -102,7 +110,9 @@ def plain_text(document: Any, *, position: int, caller: str, wanted: str = "str"
     raise ValueError(f"{_NAN_DOCUMENT} {message}") if is_nan else TypeError(message)
 
 
-def plain_texts(chunk: list[Any], *, caller: str, first: int = 0, decode: tuple[str, str] | None = None) -> list[str]:
+def plain_texts(
+    chunk: list[Any], *, caller: str, first: int = 0, decode: tuple[str, str] | None = None
+) -> list[str]:
     """Return documents as plain ``str``, decoding bytes with ``decode``, or raise an error."""
     if set(map(type, chunk)) == {str}:
         return chunk
@@ -156,7 +166,9 @@ def pack(
             middle = (start + stop) // 2
             slices += [(middle, stop), (start, middle)]
         else:
-            lines = join_lines(list(documents[start:stop]), around, partial(_encode_later, encode, start))
+            lines = join_lines(
+                list(documents[start:stop]), around, partial(_encode_later, encode, start)
+            )
             yield Texts(Ragged(lines.buffer, lines.offsets), lines.is_ascii, lowercase)
 
 
@@ -176,8 +188,8 @@ def check_encodable(ngrams: Iterable[str], *, position: int, caller: str) -> Non
 def surrogate_error(caller: str, position: int, error: UnicodeEncodeError) -> ValueError:
     """Return the error for a document that UTF-8 cannot encode."""
     return ValueError(
-        f"{caller}: document {position} holds the lone surrogate {error.object[error.start]!r} inside the n-gram "
-        f"{error.object!r}, which UTF-8 cannot encode. Repair it with "
+        f"{caller}: document {position} holds the lone surrogate {error.object[error.start]!r} "
+        f"inside the n-gram {error.object!r}, which UTF-8 cannot encode. Repair it with "
         "text.encode('utf-8', 'replace').decode('utf-8')."
     )
 
@@ -189,7 +201,9 @@ def refuse_texts(X: Any, *, caller: str, makes_rows: str) -> None:
         return
     if hasattr(X, "columns") and isinstance(shape, tuple) and len(shape) == 2:
         values = cast(Any, X)[:1].to_numpy().ravel().tolist()
-        first = next((value for value in values if isinstance(value, str) and not _is_number(value)), None)
+        first = next(
+            (value for value in values if isinstance(value, str) and not _is_number(value)), None
+        )
         advice = ", within a ColumnTransformer if there are other columns"
     elif isinstance(shape, tuple) and len(shape) != 1:
         return
@@ -197,10 +211,12 @@ def refuse_texts(X: Any, *, caller: str, makes_rows: str) -> None:
         first, advice = X if isinstance(X, str) else next(iter(X), None), ""
     if isinstance(first, str):
         shown = repr(first) if len(first) <= _MAX_SHOWN else f"{first[:_MAX_SHOWN]!r}..."
-        received = f"the text {shown}" if isinstance(X, str) else f"texts, the first of them {shown}"
+        received = (
+            f"the text {shown}" if isinstance(X, str) else f"texts, the first of them {shown}"
+        )
         raise ValueError(
-            f"{caller} takes rows of numbers, got {received}. Put a transformer of texts before it, as in "
-            f"{makes_rows}{advice}."
+            f"{caller} takes rows of numbers, got {received}. Put a transformer of texts before "
+            f"it, as in {makes_rows}{advice}."
         )
 
 

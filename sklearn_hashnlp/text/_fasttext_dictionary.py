@@ -41,17 +41,26 @@ class FastTextDictionary:
     word_ngrams: int
     min_n: int  # of character n-grams, as max_n; none if max_n is 0
     max_n: int
-    pruned: NDArray[np.int32] | None = None  # (n_kept, 2): the buckets that were kept, and their new numbers
+    # (n_kept, 2): the buckets that were kept, and their new numbers
+    pruned: NDArray[np.int32] | None = None
     label_prefix: str = LABEL_PREFIX
 
     @classmethod
     def of_entries(
-        cls, entries: Sequence[bytes], counts: Sequence[int] | NDArray[np.int64], n_words: int, **settings: Any
+        cls,
+        entries: Sequence[bytes],
+        counts: Sequence[int] | NDArray[np.int64],
+        n_words: int,
+        **settings: Any,
     ) -> Self:
         """Build a dictionary of words, and of the labels that follow them."""
         offsets = np.cumsum([0, *map(len, entries)], dtype=np.int64)
         return cls(
-            np.frombuffer(b"".join(entries), np.uint8), offsets, np.array(counts, dtype=np.int64), n_words, **settings
+            np.frombuffer(b"".join(entries), np.uint8),
+            offsets,
+            np.array(counts, dtype=np.int64),
+            n_words,
+            **settings,
         )
 
     @classmethod
@@ -70,7 +79,9 @@ class FastTextDictionary:
                 raise TypeError(f"{name} is {value!r}")
         names, offsets = _typed(arrays, _NAMES, np.uint8, 1), _typed(arrays, _OFFSETS, np.int64, 1)
         counts = _typed(arrays, _COUNTS, np.int64, 1)
-        dictionary = cls(names, offsets, counts, **integers, pruned=pruned, label_prefix=values["label_prefix"])
+        dictionary = cls(
+            names, offsets, counts, **integers, pruned=pruned, label_prefix=values["label_prefix"]
+        )
         dictionary.check(MAX_BUCKET)
         return dictionary
 
@@ -97,20 +108,33 @@ class FastTextDictionary:
     def check(self, n_rows: int) -> None:
         """Raise a ValueError unless the entries are whole and every row is one of ``n_rows``."""
         offsets = self.offsets
-        if len(offsets) < 1 or offsets[0] != 0 or offsets[-1] != len(self.names) or (np.diff(offsets) < 0).any():
+        if (
+            len(offsets) < 1
+            or offsets[0] != 0
+            or offsets[-1] != len(self.names)
+            or (np.diff(offsets) < 0).any()
+        ):
             raise ValueError("the entries of its dictionary do not fit its names")
         if len(self.counts) != len(offsets) - 1:
-            raise ValueError(f"its dictionary has {len(self.counts)} counts of {len(offsets) - 1} entries")
+            raise ValueError(
+                f"its dictionary has {len(self.counts)} counts of {len(offsets) - 1} entries"
+            )
         if not 0 <= self.n_words < len(offsets) <= 2**31 - 1:
-            raise ValueError(f"its dictionary has {len(offsets) - 1} entries, of which {self.n_words} are words")
+            raise ValueError(
+                f"its dictionary has {len(offsets) - 1} entries, of which {self.n_words} are words"
+            )
         if max(self.word_ngrams, self.max_n) > MAX_LENGTH:
-            raise ValueError(f"its n-grams have up to {max(self.word_ngrams, self.max_n)} words or characters")
+            raise ValueError(
+                f"its n-grams have up to {max(self.word_ngrams, self.max_n)} words or characters"
+            )
         if self.hashes_ngrams and not 1 <= self.bucket <= MAX_BUCKET:
             raise ValueError(f"it has n-grams, but {self.bucket} buckets for them")
         if self.pruned is not None and (self.pruned < 0).any():
             raise ValueError("a bucket that was kept has a negative number")
         if self.n_rows > n_rows:
-            raise ValueError(f"texts can select {self.n_rows} rows of its input matrix, which has {n_rows}")
+            raise ValueError(
+                f"texts can select {self.n_rows} rows of its input matrix, which has {n_rows}"
+            )
 
     @cached_property
     def tables(self) -> FastTextTables:
@@ -127,7 +151,8 @@ class FastTextDictionary:
             self.word_ngrams,
             self.min_n,
             self.max_n,
-            np.frombuffer(self.label_prefix.encode() or b" ", np.uint8),  # which no word begins with
+            # which no word begins with
+            np.frombuffer(self.label_prefix.encode() or b" ", np.uint8),
             subwords=np.empty(0, dtype=np.int32),
             subword_ends=np.empty(0, dtype=np.int64),
         )
@@ -136,13 +161,19 @@ class FastTextDictionary:
     def entries(self, start: int, stop: int) -> list[str]:
         """Return some entries as text; bytes that are not UTF-8 become lone surrogates."""
         blob, ends = self.names.tobytes(), self.offsets.tolist()
-        return [blob[ends[i] : ends[i + 1]].decode("utf-8", "surrogateescape") for i in range(start, stop)]
+        return [
+            blob[ends[i] : ends[i + 1]].decode("utf-8", "surrogateescape")
+            for i in range(start, stop)
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "tables"}  # made anew in a moment
+        # made anew in a moment
+        return {name: value for name, value in vars(self).items() if name != "tables"}
 
 
-def _typed(arrays: dict[str, NDArray[Any]], name: str, dtype: Any, n_dimensions: int) -> NDArray[Any]:
+def _typed(
+    arrays: dict[str, NDArray[Any]], name: str, dtype: Any, n_dimensions: int
+) -> NDArray[Any]:
     """Return an array of a folder, which must have a type and a number of dimensions."""
     array = arrays[name]
     if array.dtype != dtype or array.ndim != n_dimensions:
@@ -156,7 +187,7 @@ def refuse_surrogates(index: int, text: str, *, first: int, caller: str) -> None
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"{caller}: document {first + index} holds the lone surrogate {text[error.start]!r} at position "
-            f"{error.start}, which UTF-8 cannot encode. Repair it with "
+            f"{caller}: document {first + index} holds the lone surrogate {text[error.start]!r} at "
+            f"position {error.start}, which UTF-8 cannot encode. Repair it with "
             "text.encode('utf-8', 'replace').decode('utf-8')."
         ) from error

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, fit_context, in_configured_sparse_interface
+from sklearn_hashnlp._sklearn import (
+    MAX_INTEGER,
+    Interval,
+    Options,
+    fit_context,
+    in_configured_sparse_interface,
+)
 from sklearn_hashnlp.kernels._ragged import Ragged
 from sklearn_hashnlp.kernels.ngrams._count_ngrams import count_hashes
 from sklearn_hashnlp.kernels.ngrams._fasttext_rows import END_OF_LINE, fasttext_rows
@@ -35,10 +41,11 @@ _BLANK = re.compile(r"[ \t\n\v\f\r\0]")  # the characters that separate words
 class FastTextVectorizer(TextVectorizer):
     """Convert texts to counts of the words and hashed n-grams that fastText would train on.
 
-    ``fit`` builds fastText's dictionary of words; each has a column, the most frequent first. Word n-grams and
-    character n-grams are hashed to ``bucket`` further columns, by fastText's hash functions.
-    :func:`~sklearn_hashnlp.classifiers.load_fasttext` returns the fitted vectorizer of a model of fastText. For a new
-    classifier use :class:`HashingNgramVectorizer`, which needs no dictionary, or ``make_text_classifier``.
+    ``fit`` builds fastText's dictionary of words; each has a column, the most frequent first. Word
+    n-grams and character n-grams are hashed to ``bucket`` further columns, by fastText's hash
+    functions. :func:`~sklearn_hashnlp.classifiers.load_fasttext` returns the fitted vectorizer of a
+    model of fastText. For a new classifier use :class:`HashingNgramVectorizer`, which needs no
+    dictionary, or ``make_text_classifier``.
 
     Parameters
     ----------
@@ -47,8 +54,8 @@ class FastTextVectorizer(TextVectorizer):
     bucket : int, default=2_000_000
         Number of columns of n-grams, 1 to 2**31 - 1; none if there are no n-grams.
     min_n, max_n : int, default=0
-        Minimal and maximal length of the character n-grams of ``<word>`` (``minn`` and ``maxn``); none if ``max_n`` is
-        0.
+        Minimal and maximal length of the character n-grams of ``<word>`` (``minn`` and ``maxn``);
+        none if ``max_n`` is 0.
     min_count : int, default=1
         Words that occur less often in ``fit`` are not in the dictionary (``minCount``).
     label_prefix : str, default="__label__"
@@ -56,7 +63,8 @@ class FastTextVectorizer(TextVectorizer):
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         The type of the values.
     n_jobs : int or None, default=None
-        The number of threads; None is 1 and -1 is the number of cores. The matrix does not depend on it.
+        The number of threads; None is 1 and -1 is the number of cores. The matrix does not depend
+        on it.
 
     Attributes
     ----------
@@ -72,15 +80,16 @@ class FastTextVectorizer(TextVectorizer):
 
     Notes
     -----
-    Words are separated by spaces, tabs, line breaks and NUL. They are not converted to lowercase and keep their
-    punctuation. The token ``</s>`` is added to each text; a text that contains it ends there.
+    Words are separated by spaces, tabs, line breaks and NUL. They are not converted to lowercase
+    and keep their punctuation. The token ``</s>`` is added to each text; a text that contains it
+    ends there.
 
     References
     ----------
-    .. [1] Joulin, Grave, Bojanowski & Mikolov (2017). Bag of tricks for efficient text classification. EACL,
-           arXiv:1607.01759.
-    .. [2] Bojanowski, Grave, Joulin & Mikolov (2017). Enriching word vectors with subword information. TACL,
-           arXiv:1607.04606.
+    .. [1] Joulin, Grave, Bojanowski & Mikolov (2017). Bag of tricks for efficient text
+           classification. EACL, arXiv:1607.01759.
+    .. [2] Bojanowski, Grave, Joulin & Mikolov (2017). Enriching word vectors with subword
+           information. TACL, arXiv:1607.04606.
 
     Examples
     --------
@@ -151,7 +160,8 @@ class FastTextVectorizer(TextVectorizer):
         }
         if not words:
             raise ValueError(
-                f"{caller}: no word occurs {self.min_count} times. Check the texts and min_count={self.min_count!r}."
+                f"{caller}: no word occurs {self.min_count} times. Check the texts and "
+                f"min_count={self.min_count!r}."
             )
         dictionary = FastTextDictionary.of_entries(
             [*words],
@@ -165,7 +175,8 @@ class FastTextVectorizer(TextVectorizer):
         )
         if dictionary.n_rows > MAX_BUCKET:
             raise ValueError(
-                f"{caller}: {len(words)} words and bucket={self.bucket!r} are more than {MAX_BUCKET} columns."
+                f"{caller}: {len(words)} words and bucket={self.bucket!r} are more than "
+                f"{MAX_BUCKET} columns."
             )
         return self._set_dictionary(dictionary)
 
@@ -179,23 +190,33 @@ class FastTextVectorizer(TextVectorizer):
         Parameters
         ----------
         words : iterable of str
-            Words without whitespace. Lone surrogates, as in ``words_``, stand for bytes that are not UTF-8.
+            Words without whitespace. Lone surrogates, as in ``words_``, stand for bytes that are
+            not UTF-8.
 
         Returns
         -------
         sparse matrix of shape (n_words, n_features)
-            The counts, CSR with sorted columns. In contrast to ``transform``, ``</s>`` is not added.
+            The counts, CSR with sorted columns. In contrast to ``transform``, ``</s>`` is not
+            added.
         """
         check_is_fitted(self)
         caller = f"{type(self).__name__}.transform_words"
         if isinstance(words, str):
-            raise ValueError(f"{caller} takes a list of words, got a single string. Wrap it in a list: [word].")
+            raise ValueError(
+                f"{caller} takes a list of words, got a single string. Wrap it in a list: [word]."
+            )
         words = list(words)
         for word in words:
             if not isinstance(word, str) or not word or _BLANK.search(word):
-                raise ValueError(f"{caller} takes words without whitespace, got {word!r}. Use transform for texts.")
+                raise ValueError(
+                    f"{caller} takes words without whitespace, got {word!r}. Use transform for "
+                    "texts."
+                )
         encoded = [word.encode("utf-8", "surrogateescape") + b" " for word in words]
-        text, offsets = np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        text, offsets = (
+            np.frombuffer(b"".join(encoded), np.uint8),
+            np.cumsum([0, *map(len, encoded)], dtype=np.int64),
+        )
         tables = self._dictionary.tables._replace(word_ngrams=1)
         rows = fasttext_rows(tables, text, offsets, False)
         dtype = np.dtype(self.dtype).type
@@ -213,7 +234,15 @@ class FastTextVectorizer(TextVectorizer):
         check_is_fitted(self)
         ngram_range, dtype = (1, int(self._dictionary.word_ngrams)), np.dtype(self.dtype).name
         n_features = int(self.n_features_)
-        return [NgramSpec(scheme="fasttext", n_features=n_features, decode=None, ngram_range=ngram_range, dtype=dtype)]
+        return [
+            NgramSpec(
+                scheme="fasttext",
+                n_features=n_features,
+                decode=None,
+                ngram_range=ngram_range,
+                dtype=dtype,
+            )
+        ]
 
     def _hash_texts(self, texts: Texts) -> Ragged:
         return fasttext_rows(self._dictionary.tables, *texts.rows, True)

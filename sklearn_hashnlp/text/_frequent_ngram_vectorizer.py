@@ -13,10 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_hashnlp._sklearn import Interval, Options, StrOptions, fit_context
 from sklearn_hashnlp._threads import effective_n_jobs
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.ngrams._fingerprints import find_fingerprints, fingerprint_ngrams, fingerprint_slots
+from sklearn_hashnlp.kernels.ngrams._fingerprints import (
+    find_fingerprints,
+    fingerprint_ngrams,
+    fingerprint_slots,
+)
 from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text._count_ngrams import WORD_PATTERNS, check_ngram_range
-from sklearn_hashnlp.text._documents import WORD_CHUNK, as_documents, encoder, in_chunks, pack, plain_texts
+from sklearn_hashnlp.text._documents import (
+    WORD_CHUNK,
+    as_documents,
+    encoder,
+    in_chunks,
+    pack,
+    plain_texts,
+)
 from sklearn_hashnlp.text._most_frequent import most_frequent
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
@@ -28,9 +39,9 @@ _BYTES_PER_THREAD = 2**24  # a chunk of texts, its words and their fingerprints
 class FrequentNgramVectorizer(TextVectorizer):
     r"""Count the most frequent word n-grams of the training texts.
 
-    It selects the same n-grams as ``CountVectorizer(max_features=n)`` of scikit-learn, but stores neither the strings
-    nor the counts of other n-grams: n-grams are identified by a 64-bit hash, and the texts are read several times,
-    depending on ``max_memory``.
+    It selects the same n-grams as ``CountVectorizer(max_features=n)`` of scikit-learn, but stores
+    neither the strings nor the counts of other n-grams: n-grams are identified by a 64-bit hash,
+    and the texts are read several times, depending on ``max_memory``.
 
     Parameters
     ----------
@@ -39,26 +50,27 @@ class FrequentNgramVectorizer(TextVectorizer):
     ngram_range : tuple (min_n, max_n), default=(1, 1)
         The minimum and the maximum n, both inclusive.
     token_pattern : str, default=r"(?u)\\b\\w\\w+\\b"
-        Regular expression of a word, one of the compiled ones: ``\b\w\w+\b``, ``\w\w+``, ``\b\w+\b``, ``\w+``,
-        ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, with or without ``(?u)``.
+        Regular expression of a word, one of the compiled ones: ``\b\w\w+\b``, ``\w\w+``,
+        ``\b\w+\b``, ``\w+``, ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, with or without ``(?u)``.
     lowercase : bool, default=True
         Whether to convert texts to lowercase first.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         The type of the values.
     max_memory : int, default=2**31
-        Maximum memory of ``fit`` in bytes, excluding the texts. With less memory ``fit`` needs more passes over the
-        texts, each about as long as a ``transform``, but at most 64; texts with more than a few hundred thousand words
-        need more memory.
+        Maximum memory of ``fit`` in bytes, excluding the texts. With less memory ``fit`` needs more
+        passes over the texts, each about as long as a ``transform``, but at most 64; texts with
+        more than a few hundred thousand words need more memory.
     n_jobs : int or None, default=None
-        The number of threads; None is 1 and -1 is the number of cores. The results do not depend on it.
+        The number of threads; None is 1 and -1 is the number of cores. The results do not depend on
+        it.
 
     Attributes
     ----------
     fingerprints_ : ndarray of shape (n_features,), dtype uint64
         The hash of the n-gram of each column.
     counts_ : ndarray of shape (n_features,), dtype int64
-        The count of the n-gram of each column in the training texts, in descending order; ties are sorted by hash. So
-        the first n columns are the dictionary of ``max_features=n``.
+        The count of the n-gram of each column in the training texts, in descending order; ties are
+        sorted by hash. So the first n columns are the dictionary of ``max_features=n``.
     slots_ : ndarray of int32
         The hash table of ``fingerprints_``.
 
@@ -68,18 +80,19 @@ class FrequentNgramVectorizer(TextVectorizer):
 
     Notes
     -----
-    There is no ``get_feature_names_out``, since n-grams are only stored as hashes. Among n-grams of equal count,
-    ``CountVectorizer`` may select others.
+    There is no ``get_feature_names_out``, since n-grams are only stored as hashes. Among n-grams of
+    equal count, ``CountVectorizer`` may select others.
 
-    The hash is specified in ``sklearn_hashnlp/kernels/ngrams/_fingerprints.py``. Of N distinct n-grams in the training
-    texts, two or more have the same 64-bit hash with a probability of about ``N**2 / 2**65``: one in 37 for N = 10**9.
-    Of V distinct words of five to eight bytes in UTF-8, it is about ``V**2 / 2**52.8``, one in 7,600 for V = 10**6. The
-    hash has no secret key, so colliding texts can be constructed.
+    The hash is specified in ``sklearn_hashnlp/kernels/ngrams/_fingerprints.py``. Of N distinct
+    n-grams in the training texts, two or more have the same 64-bit hash with a probability of about
+    ``N**2 / 2**65``: one in 37 for N = 10**9. Of V distinct words of five to eight bytes in UTF-8,
+    it is about ``V**2 / 2**52.8``, one in 7,600 for V = 10**6. The hash has no secret key, so
+    colliding texts can be constructed.
 
     References
     ----------
-    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations. NIPS: the experiments
-           with a dictionary.
+    .. [1] Svenstrup, Hansen & Winther (2017). Hash embeddings for efficient word representations.
+           NIPS: the experiments with a dictionary.
 
     Examples
     --------
@@ -148,8 +161,8 @@ class FrequentNgramVectorizer(TextVectorizer):
         )
         if len(fingerprints) == 0:
             raise ValueError(
-                f"{type(self).__name__}: none of the {len(texts)} texts has an n-gram. "
-                f"Check the texts, ngram_range={self.ngram_range!r} and token_pattern={self.token_pattern!r}."
+                f"{type(self).__name__}: none of the {len(texts)} texts has an n-gram. Check the "
+                f"texts, ngram_range={self.ngram_range!r} and token_pattern={self.token_pattern!r}."
             )
         self.fingerprints_, self.counts_ = fingerprints, counts
         self.slots_ = fingerprint_slots(fingerprints)
@@ -169,11 +182,15 @@ class FrequentNgramVectorizer(TextVectorizer):
             )
         ]
 
-    def _fingerprints(self, first: int, chunk: list[Any], *, n_characters: int) -> Iterator[NDArray[np.uint64]]:
+    def _fingerprints(
+        self, first: int, chunk: list[Any], *, n_characters: int
+    ) -> Iterator[NDArray[np.uint64]]:
         plain = plain_texts(chunk, first=first, caller=type(self).__name__)
         # Words are identified by their bytes, valid or not: surrogates are not checked.
         encode = encoder(plain, preprocess=str.lower if self.lowercase else None)
-        for texts in pack(plain, encode, lowercase=bool(self.lowercase), max_characters=2 * n_characters):
+        for texts in pack(
+            plain, encode, lowercase=bool(self.lowercase), max_characters=2 * n_characters
+        ):
             yield self._fingerprint(texts).values
 
     def _fingerprint(self, texts: Texts) -> Ragged:
@@ -190,10 +207,15 @@ class FrequentNgramVectorizer(TextVectorizer):
     def _set_model_state(self, _values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Restore the state from :meth:`_get_model_state`."""
         fingerprints, counts = arrays["fingerprints"], arrays["counts"]
-        if fingerprints.dtype != np.uint64 or fingerprints.ndim != 1 or fingerprints.shape != counts.shape:
+        if (
+            fingerprints.dtype != np.uint64
+            or fingerprints.ndim != 1
+            or fingerprints.shape != counts.shape
+        ):
             raise ValueError(
-                "A dictionary must be an array of 64-bit hashes and one of as many counts, got arrays of "
-                f"{fingerprints.dtype}{fingerprints.shape} and {counts.dtype}{counts.shape}."
+                "A dictionary must be an array of 64-bit hashes and one of as many counts, got "
+                f"arrays of {fingerprints.dtype}{fingerprints.shape} and "
+                f"{counts.dtype}{counts.shape}."
             )
         self.fingerprints_, self.counts_ = fingerprints, counts
         self.slots_ = fingerprint_slots(fingerprints)

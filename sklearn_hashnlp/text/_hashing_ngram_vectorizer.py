@@ -21,9 +21,9 @@ from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit-learn has no types
     r"""Convert documents to a matrix of hashed n-gram counts, as scikit-learn does, but faster.
 
-    This is :class:`~sklearn.feature_extraction.text.HashingVectorizer` with the same parameters, defaults and results,
-    so a model trained with one works with the other. Documents are packed into a buffer, then tokenized, hashed and
-    counted by compiled kernels on several threads.
+    This is :class:`~sklearn.feature_extraction.text.HashingVectorizer` with the same parameters,
+    defaults and results, so a model trained with one works with the other. Documents are packed
+    into a buffer, then tokenized, hashed and counted by compiled kernels on several threads.
 
     Parameters
     ----------
@@ -44,12 +44,14 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
     stop_words : 'english', list of str or None, default=None
         Words to remove before n-grams are formed; only for ``analyzer='word'``.
     token_pattern : str or None, default=r"(?u)\\b\\w\\w+\\b"
-        Regular expression of a token; only for ``analyzer='word'``. ``r"\w+|[^\w\s]"`` keeps punctuation and single
-        characters, which improves the accuracy on short texts by several points.
+        Regular expression of a token; only for ``analyzer='word'``. ``r"\w+|[^\w\s]"`` keeps
+        punctuation and single characters, which improves the accuracy on short texts by several
+        points.
     ngram_range : tuple (min_n, max_n), default=(1, 1)
         The minimum and the maximum n, both inclusive.
     analyzer : {'word', 'char', 'char_wb'} or callable, default='word'
-        The units of n-grams: words, characters, or characters within a word and the spaces around it.
+        The units of n-grams: words, characters, or characters within a word and the spaces around
+        it.
     n_features : int, default=2**20
         The number of columns, 1 to 2**31 - 1.
     binary : bool, default=False
@@ -61,7 +63,8 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
     dtype : type, default=numpy.float64
         The type of the values.
     n_jobs : int or None, default=None
-        The number of threads; None is 1 and -1 is the number of cores. The matrix does not depend on it.
+        The number of threads; None is 1 and -1 is the number of cores. The matrix does not depend
+        on it.
 
     See Also
     --------
@@ -70,18 +73,21 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
 
     Notes
     -----
-    The kernels support the three named analyzers with any ``ngram_range``, ``lowercase``, ``strip_accents``,
-    ``stop_words``, ``binary``, ``norm`` and ``alternate_sign``, the token patterns ``\b\w\w+\b``, ``\b\w+\b``,
-    ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, and both floating-point types. For anything else, such as a callable, files
-    or another pattern, scikit-learn's code is called on one thread.
+    The kernels support the three named analyzers with any ``ngram_range``, ``lowercase``,
+    ``strip_accents``, ``stop_words``, ``binary``, ``norm`` and ``alternate_sign``, the token
+    patterns ``\b\w\w+\b``, ``\b\w+\b``, ``\w+|[^\w\s]``, ``\S+`` and ``\S\S+``, and both
+    floating-point types. For anything else, such as a callable, files or another pattern,
+    scikit-learn's code is called on one thread.
 
-    Three things differ from scikit-learn: ``n_features`` may be 2**31 - 1, an empty list gives a matrix without rows,
-    and counts in float32 are correct beyond 2**24, where adding ones has no effect.
+    Three things differ from scikit-learn: ``n_features`` may be 2**31 - 1, an empty list gives a
+    matrix without rows, and counts in float32 are correct beyond 2**24, where adding ones has no
+    effect.
 
     References
     ----------
-    K. Weinberger, A. Dasgupta, J. Langford, A. Smola and J. Attenberg, "Feature hashing for large scale multitask
-    learning", ICML 2009. The hash is MurmurHash3_x86_32 with seed 0 of the UTF-8 n-gram.
+    K. Weinberger, A. Dasgupta, J. Langford, A. Smola and J. Attenberg, "Feature hashing for large
+    scale multitask learning", ICML 2009. The hash is MurmurHash3_x86_32 with seed 0 of the UTF-8
+    n-gram.
 
     Examples
     --------
@@ -107,7 +113,8 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
     def __init__(
         self,
         *,
-        input: Literal["content", "filename", "file"] = "content",  # noqa: A002 - scikit-learn's name
+        # scikit-learn's name
+        input: Literal["content", "filename", "file"] = "content",  # noqa: A002
         encoding: str = "utf-8",
         decode_error: Literal["strict", "ignore", "replace"] = "strict",
         strip_accents: Literal["ascii", "unicode"] | Callable[[str], str] | None = None,
@@ -167,7 +174,8 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
         """
         caller = type(self).__name__
         documents = as_documents(X, caller=caller)
-        # Without `fit`, scikit-learn checks nothing; invalid values of these would crash the process or fail late.
+        # Without `fit`, scikit-learn checks nothing; invalid values of these would crash the
+        # process or fail late.
         checked = ("n_features", "n_jobs")
         validate_parameter_constraints(
             {name: self._parameter_constraints[name] for name in checked},
@@ -181,7 +189,11 @@ class HashingNgramVectorizer(HashingVectorizer):  # type: ignore[misc]  # scikit
             spec = hashing_spec(self)
         if spec is not None:
             return count_ngrams(documents, [spec], self.n_jobs, caller=caller)
-        is_code = callable(self.analyzer) or self.preprocessor or type(self).decode is not HashingVectorizer.decode
+        is_code = (
+            callable(self.analyzer)
+            or self.preprocessor
+            or type(self).decode is not HashingVectorizer.decode
+        )
         decode = None if is_code or self.input != "content" else (self.encoding, self.decode_error)
         return count_by_scikit_learn(self, documents, decode=decode, caller=caller)
 

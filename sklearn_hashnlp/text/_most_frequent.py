@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_hashnlp._threads import map_in_order
-from sklearn_hashnlp.kernels.ngrams._fingerprints import N_RANGES, count_runs, range_sizes, scatter_ranges
+from sklearn_hashnlp.kernels.ngrams._fingerprints import (
+    N_RANGES,
+    count_runs,
+    range_sizes,
+    scatter_ranges,
+)
 
 Part = TypeVar("Part")
 
@@ -18,7 +23,8 @@ _RANGES_AT_ONCE = 16  # ranges that a thread sorts and counts at a time
 _MIN_DROP = 2**16  # number of counts collected before any is dropped
 _MAX_PASSES = 64  # slightly exceeded if single ranges are larger than their share
 _BYTES_PER_FINGERPRINT = np.dtype(np.uint64).itemsize
-_BYTES_PER_RESULT = 100  # two fingerprints and counts each, and the memory for dropping half of them
+# two fingerprints and counts each, and the memory for dropping half of them
+_BYTES_PER_RESULT = 100
 
 
 def most_frequent(
@@ -30,14 +36,18 @@ def most_frequent(
     n_threads: int,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Return the most frequent fingerprints and counts, descending, ties by fingerprint."""
-    # The fingerprints are computed once for the sizes of ranges, then once per pass, which sorts and counts as many
-    # ranges as fit into the memory. Counts below the current top are dropped.
+    # The fingerprints are computed once for the sizes of ranges, then once per pass, which sorts
+    # and counts as many ranges as fit into the memory. Counts below the current top are dropped.
     sizes = np.zeros(N_RANGES, dtype=np.int64)
-    for part_sizes in map_in_order(lambda part: sum(map(range_sizes, fingerprint(part))), parts(), n_threads):
+    for part_sizes in map_in_order(
+        lambda part: sum(map(range_sizes, fingerprint(part))), parts(), n_threads
+    ):
         sizes += part_sizes
     total = int(sizes.sum())
     result_bytes = _BYTES_PER_RESULT * min(max_results, total)
-    passes = _passes(sizes, max((max_memory - result_bytes) // _BYTES_PER_FINGERPRINT, total // _MAX_PASSES))
+    passes = _passes(
+        sizes, max((max_memory - result_bytes) // _BYTES_PER_FINGERPRINT, total // _MAX_PASSES)
+    )
     buffer = np.empty(max(int(sizes[ranges].sum()) for ranges in passes), dtype=np.uint64)
     top = _TopCounts(max_results)
     for ranges in passes:
@@ -90,7 +100,8 @@ def _fill(
         pass
     if not np.array_equal(reserved[ranges], ends[1:]):
         raise _change_error()
-    return ends.tolist()  # type: ignore[no-any-return]  # numpy's types do not include the depth of the list
+    # numpy's types do not include the depth of the list
+    return ends.tolist()  # type: ignore[no-any-return]
 
 
 def _count(
@@ -112,7 +123,8 @@ class _TopCounts:
 
     def __init__(self, max_results: int) -> None:
         self.max_results = max_results
-        self.threshold = 0  # a count must exceed it: among equal counts, the smaller fingerprints were added first
+        # a count must exceed it: among equal counts, the smaller fingerprints were added first
+        self.threshold = 0
         self._values = [np.empty(0, dtype=np.uint64)]
         self._counts = [np.empty(0, dtype=np.int64)]
         self._size = 0
@@ -147,4 +159,6 @@ class _TopCounts:
 
 
 def _change_error() -> RuntimeError:
-    return RuntimeError("The texts changed while their n-grams were counted. Do not modify them during fit.")
+    return RuntimeError(
+        "The texts changed while their n-grams were counted. Do not modify them during fit."
+    )

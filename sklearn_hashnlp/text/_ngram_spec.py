@@ -24,12 +24,14 @@ class NgramSpec:
     padding : int, default=0
         Number of empty columns after them.
     scheme : {"murmur3", "fasttext", "fingerprint", "dense"}, default="murmur3"
-        How n-grams are mapped to columns: by MurmurHash3 as in scikit-learn. The others need arrays of their
-        vectorizer: fastText's dictionary, a dictionary of 64-bit hashes, or the encoder of a block of dense columns.
+        How n-grams are mapped to columns: by MurmurHash3 as in scikit-learn. The others need arrays
+        of their vectorizer: fastText's dictionary, a dictionary of 64-bit hashes, or the encoder of
+        a block of dense columns.
     name : str, default=""
         Name of the part in a union.
     analyzer : {"word", "char", "char_wb", "word_chars"}, default="word"
-        Units of the n-grams, as in scikit-learn; ``"word_chars"`` are characters of words between ``<`` and ``>``.
+        Units of the n-grams, as in scikit-learn; ``"word_chars"`` are characters of words between
+        ``<`` and ``>``.
     token_pattern : str or None, default=None
         Regular expression of the words of ``"word"`` and ``"word_chars"``.
     lowercase : bool, default=False
@@ -95,24 +97,43 @@ class NgramSpec:
         for name, (is_valid, wanted) in _CHECKS.items():
             value = getattr(self, name)
             if not is_valid(value):
-                raise ValueError(f"{name!r} of an n-gram specification must be {wanted}, got {value!r:.60}.")
-        if self.token_pattern is None and self.scheme == "murmur3" and self.analyzer in ("word", "word_chars"):
-            raise ValueError(f"An n-gram specification with analyzer={self.analyzer!r} must have a 'token_pattern'.")
+                raise ValueError(
+                    f"{name!r} of an n-gram specification must be {wanted}, got {value!r:.60}."
+                )
+        if (
+            self.token_pattern is None
+            and self.scheme == "murmur3"
+            and self.analyzer in ("word", "word_chars")
+        ):
+            raise ValueError(
+                f"An n-gram specification with analyzer={self.analyzer!r} must have a "
+                "'token_pattern'."
+            )
         if self.damped and (self.alternate_sign or self.norm is not None):
-            raise ValueError("An n-gram specification with 'damped' must have neither 'alternate_sign' nor 'norm'.")
+            raise ValueError(
+                "An n-gram specification with 'damped' must have neither 'alternate_sign' nor "
+                "'norm'."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values for JSON by their names, with lists instead of tuples."""
         values = {name: getattr(self, name) for name in _NAMES}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a specification from the result of ``to_dict``."""
         if not isinstance(values, Mapping) or set(values) != set(_NAMES):
-            raise ValueError(f"An n-gram specification must have the values {', '.join(_NAMES)}, got {values!r:.200}.")
+            raise ValueError(
+                f"An n-gram specification must have the values {', '.join(_NAMES)}, got "
+                f"{values!r:.200}."
+            )
         given: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
         }
         return cls(**given)
 
@@ -150,9 +171,15 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "stop_words": (lambda value: _are(str, value), "strings"),
     "around": (lambda value: _are(str, value, 2), "two strings"),
     "decode": (lambda value: value is None or _are(str, value, 2), "two strings or None"),
-    "ngram_range": (lambda value: _are(int, value, 2) and 1 <= value[0] <= value[1], "integers 1 <= min_n <= max_n"),
+    "ngram_range": (
+        lambda value: _are(int, value, 2) and 1 <= value[0] <= value[1],
+        "integers 1 <= min_n <= max_n",
+    ),
     "norm": _one_of(None, "l1", "l2"),
     "weight": (lambda value: type(value) is float and isfinite(value), "a finite float"),
     "dtype": _one_of("float32", "float64"),
-    **dict.fromkeys(("lowercase", "alternate_sign", "binary", "damped"), (lambda value: type(value) is bool, "a bool")),
+    **dict.fromkeys(
+        ("lowercase", "alternate_sign", "binary", "damped"),
+        (lambda value: type(value) is bool, "a bool"),
+    ),
 }

@@ -34,7 +34,8 @@ _N_SLOTS = 1_048_573  # a prime; columns are counted modulo it, in one pass
 class NgramVectorUnion(TextVectorizer):
     """Convert texts to n-grams and, in additional columns, vectors of a model of other texts."""
 
-    # For a linear classifier that weights n-grams by inverse document frequency and normalizes rows.
+    # For a linear classifier that weights n-grams by inverse document frequency and normalizes
+    # rows.
 
     vectorizer_: Any  # the fitted clone of ``vectorizer``
     norm_ratio_: float  # mean ratio of the lengths of rows with and without weighting
@@ -46,8 +47,10 @@ class NgramVectorUnion(TextVectorizer):
 
     def __init__(self, vectorizer: Any, encoder: Any, *, weight: float = 0.5) -> None:
         self.vectorizer = vectorizer  # from texts to a sparse matrix of n-grams
-        self.encoder = encoder  # fitted, from texts to a dense array; in a FrozenEstimator it survives clone
-        self.weight = weight  # length of a unit vector, relative to the mean length of weighted n-gram rows
+        # fitted, from texts to a dense array; in a FrozenEstimator it survives clone
+        self.encoder = encoder
+        # length of a unit vector, relative to the mean length of weighted n-gram rows
+        self.weight = weight
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
@@ -85,42 +88,62 @@ class NgramVectorUnion(TextVectorizer):
 
     def _specs(self) -> list[NgramSpec]:
         check_fitted(self, "norm_ratio_")
-        encoder = self.encoder.estimator if isinstance(self.encoder, FrozenEstimator) else self.encoder
+        encoder = (
+            self.encoder.estimator if isinstance(self.encoder, FrozenEstimator) else self.encoder
+        )
         n_columns = self.encoder.transform([""]).shape[1]
-        vector = NgramSpec(scheme="dense", name=f"vector of {type(encoder).__name__}", n_features=n_columns)
+        vector = NgramSpec(
+            scheme="dense", name=f"vector of {type(encoder).__name__}", n_features=n_columns
+        )
         return [*specs_of(self.vectorizer_), vector]
 
-    def _fitted_counts(self, texts: list[Any], y: Any, *, fit_vectorizer: bool = True) -> csr_matrix:
+    def _fitted_counts(
+        self, texts: list[Any], y: Any, *, fit_vectorizer: bool = True
+    ) -> csr_matrix:
         """Fit a clone of the vectorizer, measure the row lengths, and return the n-grams."""
         try:
             check_is_fitted(self.encoder)
         except NotFittedError as error:
-            encoder = self.encoder.estimator if isinstance(self.encoder, FrozenEstimator) else self.encoder
+            encoder = (
+                self.encoder.estimator
+                if isinstance(self.encoder, FrozenEstimator)
+                else self.encoder
+            )
             raise ValueError(
-                f"{type(self).__name__} needs a fitted model that turns texts into vectors, and this "
-                f"{type(encoder).__name__} is not fitted. Fit it on other texts, without labels, or load one. Clones "
-                "are not fitted either, as in a parameter grid: wrap it in sklearn.frozen.FrozenEstimator there."
+                f"{type(self).__name__} needs a fitted model that turns texts into vectors, and "
+                f"this {type(encoder).__name__} is not fitted. Fit it on other texts, without "
+                "labels, or load one. Clones are not fitted either, as in a parameter grid: wrap "
+                "it in sklearn.frozen.FrozenEstimator there."
             ) from error
         vectorizer = clone(self.vectorizer)
-        counts = csr_matrix((vectorizer.fit(texts, y) if fit_vectorizer else vectorizer).transform(texts))
+        counts = csr_matrix(
+            (vectorizer.fit(texts, y) if fit_vectorizer else vectorizer).transform(texts)
+        )
         slots = counts.indices % _N_SLOTS
-        idf = smoothed_idf(np.bincount(slots, minlength=_N_SLOTS), len(texts))  # as in the classifier
-        weighted = csr_matrix((counts.data * idf[slots], counts.indices, counts.indptr), shape=counts.shape)
+        # as in the classifier
+        idf = smoothed_idf(np.bincount(slots, minlength=_N_SLOTS), len(texts))
+        weighted = csr_matrix(
+            (counts.data * idf[slots], counts.indices, counts.indptr), shape=counts.shape
+        )
         lengths = _lengths(counts)
         filled = lengths > 0
         self.vectorizer_ = vectorizer
-        self.norm_ratio_ = float(np.mean(_lengths(weighted)[filled] / lengths[filled])) if filled.any() else 1.0
+        self.norm_ratio_ = (
+            float(np.mean(_lengths(weighted)[filled] / lengths[filled])) if filled.any() else 1.0
+        )
         return counts
 
     def _join(self, counts: Any, texts: list[Any]) -> csr_matrix:
         counts = csr_matrix(counts)
         name = f"{type(self).__name__} with the vectors of its encoder"
         vectors = self.encoder.transform(texts)
-        vectors = check_array(vectors, dtype=[np.float32, np.float64], ensure_min_samples=0, estimator=name)
+        vectors = check_array(
+            vectors, dtype=[np.float32, np.float64], ensure_min_samples=0, estimator=name
+        )
         if len(vectors) != len(texts):
             raise ValueError(
-                f"{type(self).__name__}: the encoder must return one row for each text. Got {len(vectors):,} rows for "
-                f"{len(texts):,} texts."
+                f"{type(self).__name__}: the encoder must return one row for each text. Got "
+                f"{len(vectors):,} rows for {len(texts):,} texts."
             )
         scales = self.weight * self.norm_ratio_ * _lengths(counts)
         scaled = (vectors * scales[:, np.newaxis]).astype(np.float32)

@@ -8,23 +8,35 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
-from sklearn_hashnlp._sklearn import ArrayTransformerMixin, BaseEstimator, TextInputMixin, fit_context
+from sklearn_hashnlp._sklearn import (
+    ArrayTransformerMixin,
+    BaseEstimator,
+    TextInputMixin,
+    fit_context,
+)
 from sklearn_hashnlp.kernels._rows import mean_rows
 from sklearn_hashnlp.text._char_ngram_featurizer import CharNgramFeaturizer
 from sklearn_hashnlp.text._documents import as_documents, check_column, in_chunks
 from sklearn_hashnlp.text._sgnn_projector import SGNNProjector
 from sklearn_hashnlp.text._word_projections import encode_words, with_array_output
 
-# Characters per chunk of texts: enough that few words are in two chunks, few enough that their projections fit into
-# memory (about 60,000 distinct words, 70 MB).
+# Characters per chunk of texts: enough that few words are in two chunks, few enough that their
+# projections fit into memory (about 60,000 distinct words, 70 MB).
 _CHARACTERS = 2**22
 
 
-class SGNNWordProjector(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+# scikit-learn has no types
+class SGNNWordProjector(
+    TextInputMixin,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    ArrayTransformerMixin,
+    BaseEstimator,
+):
     """Average projections of a text's words: the word level of self-governing neural networks [1]_.
 
-    A column is the share of words on one side of a hyperplane. A pipeline of :class:`CharNgramFeaturizer` and
-    :class:`SGNNProjector` projects all n-grams of a text together instead, which preserves the angle between texts.
+    A column is the share of words on one side of a hyperplane. A pipeline of
+    :class:`CharNgramFeaturizer` and :class:`SGNNProjector` projects all n-grams of a text together
+    instead, which preserves the angle between texts.
 
     Parameters
     ----------
@@ -39,7 +51,8 @@ class SGNNWordProjector(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTr
 
     References
     ----------
-    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text classification. EMNLP.
+    .. [1] Ravi & Kozareva (2018). Self-governing neural networks for on-device short text
+           classification. EMNLP.
 
     Examples
     --------
@@ -81,9 +94,13 @@ class SGNNWordProjector(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTr
         documents = list(as_documents(X, caller=type(self).__name__))
         means = np.zeros((len(documents), self._n_features_out), dtype=np.float32)
         for first, chunk in in_chunks(documents, n_characters=_CHARACTERS):
-            words, rows = encode_words(chunk, first=first, featurizer=self.featurizer, caller=type(self).__name__)
+            words, rows = encode_words(
+                chunk, first=first, featurizer=self.featurizer, caller=type(self).__name__
+            )
             if words:
-                table = with_array_output(self.projector).transform(self.featurizer.transform(words))
+                table = with_array_output(self.projector).transform(
+                    self.featurizer.transform(words)
+                )
                 means[first : first + len(chunk)] = mean_rows(table, rows)
         return means
 
@@ -94,6 +111,6 @@ class SGNNWordProjector(TextInputMixin, ClassNamePrefixFeaturesOutMixin, ArrayTr
     def _check(self) -> None:
         if self.projector.output == "packed":
             raise ValueError(
-                f"{type(self).__name__}: packed bits have no mean. Got a projector with output='packed'; "
-                "set projector__output to 'binary', 'sign' or 'float'."
+                f"{type(self).__name__}: packed bits have no mean. Got a projector with "
+                "output='packed'; set projector__output to 'binary', 'sign' or 'float'."
             )

@@ -25,7 +25,16 @@ _SHARED = (
     *("n_features", "binary", "norm", "alternate_sign"),
 )
 
-_PARAMETERS = (*_SHARED, "input", "encoding", "decode_error", "preprocessor", "tokenizer", "stop_words", "dtype")
+_PARAMETERS = (
+    *_SHARED,
+    "input",
+    "encoding",
+    "decode_error",
+    "preprocessor",
+    "tokenizer",
+    "stop_words",
+    "dtype",
+)
 
 
 def specs_of(transformer: Any) -> list[NgramSpec]:
@@ -34,7 +43,9 @@ def specs_of(transformer: Any) -> list[NgramSpec]:
         return specs_of(transformer.estimator)
     if isinstance(transformer, FeatureUnion):
         parts = transformer._iter()
-        return [_part(spec, name, weight) for name, part, weight in parts for spec in specs_of(part)]
+        return [
+            _part(spec, name, weight) for name, part, weight in parts for spec in specs_of(part)
+        ]
     name = type(transformer).__name__
     owner = next((cls for cls in type(transformer).__mro__ if "transform" in vars(cls)), object)
     if not hasattr(transformer, "ngram_specs") and not isinstance(transformer, HashingVectorizer):
@@ -42,7 +53,11 @@ def specs_of(transformer: Any) -> list[NgramSpec]:
         raise TypeError(f"A {name} has no n-gram specification.")
     if owner.__module__.partition(".")[0] not in ("sklearn", "sklearn_hashnlp"):
         raise TypeError(f"A {name} has no n-gram specification: its transform is code.")
-    return transformer.ngram_specs() if hasattr(transformer, "ngram_specs") else [hashing_spec(transformer)]
+    return (
+        transformer.ngram_specs()
+        if hasattr(transformer, "ngram_specs")
+        else [hashing_spec(transformer)]
+    )
 
 
 def refuse_columns(transformer: Any) -> None:
@@ -51,14 +66,18 @@ def refuse_columns(transformer: Any) -> None:
 
     if isinstance(transformer, ColumnTransformer):
         raise TypeError(
-            "A ColumnTransformer takes a data frame, and only models of texts alone can be explained or exported. "
-            "Train a TextClassifier on the column of texts for that."
+            "A ColumnTransformer takes a data frame, and only models of texts alone can be "
+            "explained or exported. Train a TextClassifier on the column of texts for that."
         )
 
 
 @lru_cache(maxsize=64, typed=True)
 def _part(spec: NgramSpec, name: str, weight: Any) -> NgramSpec:
-    return replace(spec, name=spec.name or name, weight=spec.weight * (1.0 if weight is None else float(weight)))
+    return replace(
+        spec,
+        name=spec.name or name,
+        weight=spec.weight * (1.0 if weight is None else float(weight)),
+    )
 
 
 def hashing_spec(vectorizer: HashingVectorizer) -> NgramSpec:
@@ -76,14 +95,22 @@ def _hashing_spec(cls: Any, *values: Any) -> NgramSpec:
     name, vectorizer = cls.__name__, SimpleNamespace(**dict(zip(_PARAMETERS, values, strict=True)))
     is_word = vectorizer.analyzer == "word"
     if vectorizer.input != "content":
-        raise ValueError(f"A {name} with input={vectorizer.input!r} has no n-gram specification: it reads files.")
+        raise ValueError(
+            f"A {name} with input={vectorizer.input!r} has no n-gram specification: it reads files."
+        )
     for parameter in ("preprocessor", "tokenizer"):
         if getattr(vectorizer, parameter) is not None and (is_word or parameter == "preprocessor"):
-            raise ValueError(f"A {name} with a {parameter} has no n-gram specification: it is code.")
-    methods = (name for name in _OVERRIDABLE if getattr(cls, name) is not getattr(HashingVectorizer, name))
+            raise ValueError(
+                f"A {name} with a {parameter} has no n-gram specification: it is code."
+            )
+    methods = (
+        name for name in _OVERRIDABLE if getattr(cls, name) is not getattr(HashingVectorizer, name)
+    )
     if (method := next(methods, None)) is not None:
         raise ValueError(f"A {name} with its own {method} has no n-gram specification.")
-    stop_words = HashingVectorizer(stop_words=vectorizer.stop_words).get_stop_words() if is_word else None
+    stop_words = (
+        HashingVectorizer(stop_words=vectorizer.stop_words).get_stop_words() if is_word else None
+    )
     low, high = (int(n) if isinstance(n, Integral) else n for n in vectorizer.ngram_range)
     try:
         return NgramSpec(
@@ -107,4 +134,6 @@ def _hashing_spec(cls: Any, *values: Any) -> NgramSpec:
 def as_scikit_learn(spec: NgramSpec) -> HashingVectorizer:
     """Return the HashingVectorizer with the specification, for texts of type ``str``."""
     values = {name: getattr(spec, name) for name in _SHARED}
-    return HashingVectorizer(stop_words=list(spec.stop_words) or None, dtype=np.dtype(spec.dtype).type, **values)
+    return HashingVectorizer(
+        stop_words=list(spec.stop_words) or None, dtype=np.dtype(spec.dtype).type, **values
+    )

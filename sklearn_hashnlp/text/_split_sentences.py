@@ -13,12 +13,13 @@ def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Punctuation that always ends a sentence, even without whitespace after it: Chinese and Japanese, the Indian scripts,
-# Arabic, Urdu, Armenian, Ethiopic, Burmese, Khmer and Mongolian.
+# Punctuation that always ends a sentence, even without whitespace after it: Chinese and Japanese,
+# the Indian scripts, Arabic, Urdu, Armenian, Ethiopic, Burmese, Khmer and Mongolian.
 _UNAMBIGUOUS = frozenset("。！？｡।॥؟۔։።፧။។᠃᠉")
 
-# A possible end of a sentence: punctuation; closing quotes, brackets and footnote numbers; and whitespace. Quantifiers
-# are possessive, without backtracking, so the time is linear in the length of the text.
+# A possible end of a sentence: punctuation; closing quotes, brackets and footnote numbers; and
+# whitespace. Quantifiers are possessive, without backtracking, so the time is linear in the length
+# of the text.
 _SENTENCE_END = re.compile(
     rf"([.!?…‽{''.join(sorted(_UNAMBIGUOUS))}]++)"
     r"((?:[\"'”’“‘»›«‹)\]}」』）＂】》〉*]|\[\d{1,3}\]|\s(?:»|›|'')(?=\s|$))*+)"
@@ -34,28 +35,29 @@ _CONTINUATIONS = frozenset(",;:.!?…)]}%&/=+~-‐–—、，；：）」』")
 
 # After these abbreviations, a name or another word of the same sentence always follows.
 _NEVER_LAST = _word_set(
-    "Mr Mrs Ms Mx Dr Drs Prof Messrs Mme Mlle Fr Hr Sra Srta Dra Rev Hon Gen Brig Col Lt Lieut Capt Maj Cmdr Comdr Adm "
-    "Sgt Cpl Pvt Pfc Sen Rep Reps Gov Pres Supt Insp Det Atty Amb Msgr Wm Jas Mmes Sens vs cf viz approx ca fl lit "
-    "e.g i.e c.f"
+    "Mr Mrs Ms Mx Dr Drs Prof Messrs Mme Mlle Fr Hr Sra Srta Dra Rev Hon Gen Brig Col Lt Lieut "
+    "Capt Maj Cmdr Comdr Adm Sgt Cpl Pvt Pfc Sen Rep Reps Gov Pres Supt Insp Det Atty Amb Msgr Wm "
+    "Jas Mmes Sens vs cf viz approx ca fl lit e.g i.e c.f"
 )
 # After these, a number of the same sentence follows; otherwise they are words.
 _BEFORE_NUMBERS = _word_set(
-    "No Nos no nos Nr Rte Pt Vol Vols vol vols Fig Figs fig figs Eq Eqs Art art Sec sec Ch ch chap Op op pp Pp Ref "
-    "Stat Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
+    "No Nos no nos Nr Rte Pt Vol Vols vol vols Fig Figs fig figs Eq Eqs Art art Sec sec Ch ch "
+    "chap Op op pp Pp Ref Stat Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
 )
 # These may end a sentence, if a word follows that often starts one.
 _SOMETIMES_LAST = _word_set(
-    "Jr Sr Snr Inc Ltd Co Corp Cos Bros Mfg Assn Dept Dist Univ Bldg Est Ry et al etc St Ste Mt Ft Ave Av Blvd Rd Pl "
-    "Sq ed eds trans est var sp spp subsp ft lb lbs oz sq cu hr hrs mi mph cm mm km kg mg gm cc bzw usw "
-    "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec "
-    "Ala Ariz Ark Calif Colo Conn Del Fla Ga Ill Ind Kan Ky La Mass Md Mich Minn Miss Mo Neb Nev Okla Ore Pa Penn Tenn "
-    "Tex Va Vt Wash Wis"
+    "Jr Sr Snr Inc Ltd Co Corp Cos Bros Mfg Assn Dept Dist Univ Bldg Est Ry et al etc St Ste Mt "
+    "Ft Ave Av Blvd Rd Pl Sq ed eds trans est var sp spp subsp ft lb lbs oz sq cu hr hrs mi mph "
+    "cm mm km kg mg gm cc bzw usw Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Ala Ariz Ark "
+    "Calif Colo Conn Del Fla Ga Ill Ind Kan Ky La Mass Md Mich Minn Miss Mo Neb Nev Okla Ore Pa "
+    "Penn Tenn Tex Va Vt Wash Wis"
 )
 _FREQUENT_FIRST = _word_set(
-    "The A An In On At He She It They We I You This That These Those His Her Its Their Our My Your There Here When "
-    "While After Before As If But And Or However Although Since For From By With During Because What Who Where Why How "
-    "Some Many Most All Both Each Every One Two Such Then Thus So Yet Also Today Later Now Once Until Upon Under "
-    "Despite According Not No Another Other Only"
+    "The A An In On At He She It They We I You This That These Those His Her Its Their Our My "
+    "Your There Here When While After Before As If But And Or However Although Since For From By "
+    "With During Because What Who Where Why How Some Many Most All Both Each Every One Two Such "
+    "Then Thus So Yet Also Today Later Now Once Until Upon Under Despite According Not No Another "
+    "Other Only"
 )
 _ROMAN_NUMBER = re.compile(r"[IVXLC]{2,}")
 
@@ -65,28 +67,30 @@ _WORD = re.compile(r"\S+")
 def split_sentences(text: str, *, max_words: int = 100) -> list[str]:
     """Split a text into sentences by rules for its punctuation.
 
-    A line break ends a sentence, and so does a period, a question mark, an exclamation mark or an ellipsis, including
-    closing quotes and brackets, if whitespace and a possible start of a sentence follow. Exceptions are titles,
-    initials and other abbreviations of English (``Mr.``, ``J. S. Bach``, ``e.g.``, ``No. 5``), and punctuation before a
-    lowercase letter (``"Why?" he asked.``) unless the whole line is lowercase. After an abbreviation that may be the
-    last word (``U.S.``, ``Inc.``, ``etc.``) the sentence ends before a word that often starts one (``The``, ``He``,
-    ``In``). Punctuation that only ends sentences, such as the Chinese ``。`` and the Hindi ``।``, needs no whitespace
-    after it.
+    A line break ends a sentence, and so does a period, a question mark, an exclamation mark or an
+    ellipsis, including closing quotes and brackets, if whitespace and a possible start of a
+    sentence follow. Exceptions are titles, initials and other abbreviations of English (``Mr.``,
+    ``J. S. Bach``, ``e.g.``, ``No. 5``), and punctuation before a lowercase letter
+    (``"Why?" he asked.``) unless the whole line is lowercase. After an abbreviation that may be the
+    last word (``U.S.``, ``Inc.``, ``etc.``) the sentence ends before a word that often starts one
+    (``The``, ``He``, ``In``). Punctuation that only ends sentences, such as the Chinese ``。`` and
+    the Hindi ``।``, needs no whitespace after it.
 
     Parameters
     ----------
     text : str
         The text, usually a paragraph.
     max_words : int, default=100
-        Maximum number of words of a sentence, separated by whitespace. A longer one, for example a text without
-        punctuation, is split into as few parts as possible, with lengths that differ by at most one word. Chinese or
-        Thai, without whitespace, is never split because of its length.
+        Maximum number of words of a sentence, separated by whitespace. A longer one, for example a
+        text without punctuation, is split into as few parts as possible, with lengths that differ
+        by at most one word. Chinese or Thai, without whitespace, is never split because of its
+        length.
 
     Returns
     -------
     list of str
-        The sentences in order, stripped, which together have all characters of the text except whitespace. None is
-        empty; a text of whitespace has no sentence.
+        The sentences in order, stripped, which together have all characters of the text except
+        whitespace. None is empty; a text of whitespace has no sentence.
 
     Examples
     --------
@@ -101,10 +105,13 @@ def split_sentences(text: str, *, max_words: int = 100) -> list[str]:
     """
     if not isinstance(text, str):
         raise TypeError(
-            f"split_sentences expects one text, a str, got {type(text).__name__}. Call it once for each text."
+            f"split_sentences expects one text, a str, got {type(text).__name__}. Call it once for "
+            "each text."
         )
     if not isinstance(max_words, int | np.integer) or max_words < 1:
-        raise ValueError(f"split_sentences: max_words must be an int of at least 1. Got {max_words!r} instead.")
+        raise ValueError(
+            f"split_sentences: max_words must be an int of at least 1. Got {max_words!r} instead."
+        )
     return [
         part
         for line in text.splitlines()
@@ -136,14 +143,17 @@ def _ends_sentence(line: str, start: int, candidate: re.Match[str], has_case: bo
     is_frequent_first = word.capitalize() in _FREQUENT_FIRST and after not in {".", "-", "‐", "–"}
     if not space:  # a decimal point, a URL, or a missing space
         return is_frequent_first and first.isupper() and before[-2:].isalpha()
-    if has_case and word[:1] != word[:1].title() and not word[1:2].isupper():  # not "iPhone", nor a script without case
+    # not "iPhone", nor a script without case
+    if has_case and word[:1] != word[:1].title() and not word[1:2].isupper():
         return False
     if opening.endswith(("(", "[")) and first.isdigit() and (after != ")" or len(word) > 2):
         return False  # a year or a reference, but not the "(2)" of a list
     if punctuation != ".":
         return True
     token = _TOKEN.search(before).group()  # type: ignore[union-attr]
-    if len(token) == candidate.start() - start and (len(token) == 1 or (token.isdigit() and len(token) < 4)):
+    if len(token) == candidate.start() - start and (
+        len(token) == 1 or (token.isdigit() and len(token) < 4)
+    ):
         return False  # the "1." or "a." of a list
     token = token.lstrip("'’")
     all_capitals = token.isupper() and (first.isdigit() or (word.isupper() and len(word) > 1))

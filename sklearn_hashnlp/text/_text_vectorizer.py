@@ -10,7 +10,12 @@ from typing import Any
 from sklearn.base import TransformerMixin
 from sklearn.pipeline import FeatureUnion
 
-from sklearn_hashnlp._sklearn import BaseEstimator, ParameterChecks, TextInputMixin, validate_parameter_constraints
+from sklearn_hashnlp._sklearn import (
+    BaseEstimator,
+    ParameterChecks,
+    TextInputMixin,
+    validate_parameter_constraints,
+)
 from sklearn_hashnlp.text._count_ngrams import count_ngrams
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
@@ -21,7 +26,14 @@ def _parameter_names(cls: Any) -> tuple[str, ...]:
     return tuple(cls._get_param_names())
 
 
-class TextVectorizer(TextInputMixin, ParameterChecks, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc, call-arg]  # scikit-learn has no types
+# scikit-learn has no types
+class TextVectorizer(  # type: ignore[call-arg]
+    TextInputMixin,
+    ParameterChecks,
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,
+    auto_wrap_output_keys=None,
+):
     """A transformer that counts n-grams by the specifications from its method ``_specs``."""
 
     n_jobs: int | None
@@ -39,7 +51,8 @@ class TextVectorizer(TextInputMixin, ParameterChecks, TransformerMixin, BaseEsti
         Parameters
         ----------
         X : iterable of str
-            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or Arrow.
+            The texts: a list, tuple or generator, a numpy array, a column of pandas, polars or
+            Arrow.
 
         Returns
         -------
@@ -48,7 +61,9 @@ class TextVectorizer(TextInputMixin, ParameterChecks, TransformerMixin, BaseEsti
         """
         self._validate_params()
         caller = type(self).__name__
-        return count_ngrams(X, self._specs(), self.n_jobs, caller=caller, hash_texts=self._hash_texts)
+        return count_ngrams(
+            X, self._specs(), self.n_jobs, caller=caller, hash_texts=self._hash_texts
+        )
 
     def ngram_specs(self) -> list[NgramSpec]:
         """Return a list of :class:`NgramSpec`, one per kind of n-gram, in the order of columns."""
@@ -58,14 +73,19 @@ class TextVectorizer(TextInputMixin, ParameterChecks, TransformerMixin, BaseEsti
         """Check parameters, faster than scikit-learn, which reads the signature in each call."""
         cls: Any = type(self)
         parameters = {name: getattr(self, name) for name in _parameter_names(cls)}
-        validate_parameter_constraints(self._parameter_constraints, parameters, caller_name=cls.__name__)
+        validate_parameter_constraints(
+            self._parameter_constraints, parameters, caller_name=cls.__name__
+        )
 
 
 def with_n_jobs(vectorizer: Any, n_jobs: int | None) -> Any:
     """Return a copy with shared state and ``n_jobs`` threads; a union keeps its processes."""
     if isinstance(vectorizer, FeatureUnion):
         named = vectorizer.transformer_list
-        parts = [(name, part if isinstance(part, str) else with_n_jobs(part, n_jobs)) for name, part in named]
+        parts = [
+            (name, part if isinstance(part, str) else with_n_jobs(part, n_jobs))
+            for name, part in named
+        ]
         return _changed(vectorizer, transformer_list=parts)
     if hasattr(vectorizer, "vectorizer"):  # an NgramVectorUnion reads this parameter in transform
         return _changed(vectorizer, vectorizer=with_n_jobs(vectorizer.vectorizer, n_jobs))

@@ -47,15 +47,16 @@ def project_words(
 ) -> WordProjections:
     """Project the words of texts for a sequence model, or each text as a whole.
 
-    Each distinct word is projected once. Nothing is fitted and no vocabulary is stored: any word has a projection.
+    Each distinct word is projected once. Nothing is fitted and no vocabulary is stored: any word
+    has a projection.
 
     Parameters
     ----------
     texts : iterable of str
         The texts whose words are projected; each distinct word once.
     featurizer : CharNgramFeaturizer
-        Converts words to rows. Its ``split`` and ``lowercase`` define the words. For ``level='word'`` its ``analyzer``
-        must be 'char'.
+        Converts words to rows. Its ``split`` and ``lowercase`` define the words. For
+        ``level='word'`` its ``analyzer`` must be 'char'.
     projector : SGNNProjector
         Projects the rows.
     level : {"word", "document"}, default="word"
@@ -87,7 +88,9 @@ def project_words(
     projector = with_array_output(projector)
     if level == "document":
         rows = np.arange(len(documents) + 1)
-        return WordProjections(projector.transform(featurizer.transform(documents)), Ragged(rows[:-1], rows))
+        return WordProjections(
+            projector.transform(featurizer.transform(documents)), Ragged(rows[:-1], rows)
+        )
     words, word_ids = encode_words(documents, first=0, featurizer=featurizer, caller=caller)
     if not words:  # scikit-learn raises an error for a matrix without rows
         empty = projector.transform(featurizer.transform([""]))[:0]
@@ -125,13 +128,14 @@ def _splitter(featurizer: CharNgramFeaturizer, caller: str) -> Callable[[str], l
         raise TypeError(f"{caller}: featurizer must be a CharNgramFeaturizer, got {featurizer!r}.")
     if featurizer.analyzer != "char":
         raise ValueError(
-            f"{caller}: a single word has no skip-grams. Got a featurizer with analyzer={featurizer.analyzer!r}; "
-            "set analyzer='char'."
+            f"{caller}: a single word has no skip-grams. Got a featurizer with "
+            f"analyzer={featurizer.analyzer!r}; set analyzer='char'."
         )
     split: Callable[[str], list[str]] = (
         _WORDS_AND_PUNCTUATION.findall if featurizer.split == "punctuation" else str.split
     )
     if featurizer.lowercase:
-        # Lowercase first, as in the featurizer: some characters become two, and one of them may be punctuation.
+        # Lowercase first, as in the featurizer: some characters become two, and one of them may be
+        # punctuation.
         return lambda text: split(text.lower())
     return split

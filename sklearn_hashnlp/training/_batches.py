@@ -62,7 +62,8 @@ class Batches:
         self.smallest = smallest
         self.generator = generator
         self.device = torch.device(device)
-        self._gather: Callable[[Tensor], tuple[Any, Tensor]] | None = None  # on another device than the CPU
+        # on another device than the CPU
+        self._gather: Callable[[Tensor], tuple[Any, Tensor]] | None = None
 
     def __len__(self) -> int:
         return len(self._edges()) - 1

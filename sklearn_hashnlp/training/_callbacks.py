@@ -69,10 +69,10 @@ class EpochClock(EpochTimer):  # type: ignore[misc]  # skorch has no types
 class TimeLimit(Callback):  # type: ignore[misc]  # skorch has no types
     """Stop the training after some seconds, but not before the first step.
 
-    A callback for ``callbacks`` of the estimators. The current epoch becomes the last: with early stopping, the weights
-    of the best epoch are restored. A linear schedule is cut short, and weights are only averaged in the last quarter of
-    the planned steps. Of several limits the shortest applies. ``partial_fit`` ignores it, and it is not saved with
-    models.
+    A callback for ``callbacks`` of the estimators. The current epoch becomes the last: with early
+    stopping, the weights of the best epoch are restored. A linear schedule is cut short, and
+    weights are only averaged in the last quarter of the planned steps. Of several limits the
+    shortest applies. ``partial_fit`` ignores it, and it is not saved with models.
 
     Parameters
     ----------
@@ -96,7 +96,9 @@ class TimeLimit(Callback):  # type: ignore[misc]  # skorch has no types
 
     def _check(self) -> None:
         if not isinstance(self.seconds, int | float | np.number) or not self.seconds > 0:
-            raise ValueError(f"TimeLimit needs a number of more than 0 seconds, got {self.seconds!r}.")
+            raise ValueError(
+                f"TimeLimit needs a number of more than 0 seconds, got {self.seconds!r}."
+            )
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
         """Set the deadline."""
@@ -109,8 +111,8 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
     """Log the training and validation loss every ``every`` steps of an epoch.
 
     A callback for ``callbacks`` of :class:`~sklearn_hashnlp.language.HsigmoidLanguageModel` and
-    :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder`, which also logs the score of its ``scoring``. The entries
-    are printed if ``verbose=2`` is set.
+    :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder`, which also logs the score of its
+    ``scoring``. The entries are printed if ``verbose=2`` is set.
 
     Parameters
     ----------
@@ -120,8 +122,9 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
     Attributes
     ----------
     log_ : list of dict
-        The entries: ``epoch``, ``step``, ``train_loss``, the mean since the last entry, and for a language model with
-        validation sentences ``valid_loss``, the loss on 8192 evenly spaced words. The model has the same list.
+        The entries: ``epoch``, ``step``, ``train_loss``, the mean since the last entry, and for a
+        language model with validation sentences ``valid_loss``, the loss on 8192 evenly spaced
+        words. The model has the same list.
 
     Examples
     --------
@@ -148,13 +151,18 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
     def check(self) -> None:
         """Check the number of steps."""
         if not is_integer(self.every) or self.every < 1:
-            raise ValueError(f"StepLog needs an integer of at least 1 step between entries, got {self.every!r}.")
+            raise ValueError(
+                f"StepLog needs an integer of at least 1 step between entries, got {self.every!r}."
+            )
 
     def on_epoch_begin(self, _net: Any, dataset_valid: Any = None, **_: Any) -> None:
         """Reset the sums."""
-        self._n_steps_ = self._n_words_ = 0  # skorch treats names without a trailing underscore as parameters
+        # skorch treats names without a trailing underscore as parameters
+        self._n_steps_ = self._n_words_ = 0
         self._sum_ = 0.0
-        self._valid_ = None if dataset_valid is None else dataset_valid.X.evenly_spaced(_LOGGED_WINDOWS)
+        self._valid_ = (
+            None if dataset_valid is None else dataset_valid.X.evenly_spaced(_LOGGED_WINDOWS)
+        )
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **_: Any) -> None:
         """Count a step."""
@@ -165,7 +173,11 @@ class StepLog(Callback):  # type: ignore[misc]  # skorch has no types
         self._n_words_ += len(batch[0])
         if self._n_steps_ % self.every:
             return
-        entry = {"epoch": len(net.history), "step": self._n_steps_, "train_loss": self._sum_ / self._n_words_}
+        entry = {
+            "epoch": len(net.history),
+            "step": self._n_steps_,
+            "train_loss": self._sum_ / self._n_words_,
+        }
         if self._valid_ is not None:
             entry["valid_loss"] = -float(net.score_windows(self._valid_).mean())
         self._sum_, self._n_words_ = 0.0, 0
@@ -190,7 +202,9 @@ class EpochLog(PrintLog):  # type: ignore[misc]  # skorch has no types
         """Format one metric."""
         if isinstance(row[key], float) and row[key] > math.exp(_MAX_PRINTED_LOSS):
             return f"~{row[key]:.0e}"  # a string: a number would be printed with all digits
-        return super().format_row(row if _shows_colors(sys.stdout) else row | {f"{key}_best": False}, key, color)
+        return super().format_row(
+            row if _shows_colors(sys.stdout) else row | {f"{key}_best": False}, key, color
+        )
 
 
 class EpochBar(ProgressBar):  # type: ignore[misc]  # skorch has no types
@@ -283,7 +297,9 @@ def _shows_colors(stream: TextIO | None) -> bool:
     """Return whether to print colors, by NO_COLOR and FORCE_COLOR (which notebooks set)."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (_is_terminal(stream) and os.environ.get("TERM") != "dumb")
+    return bool(os.environ.get("FORCE_COLOR")) or (
+        _is_terminal(stream) and os.environ.get("TERM") != "dumb"
+    )
 
 
 def _step_line(entry: dict[str, float]) -> str:
@@ -302,4 +318,8 @@ def perplexity(loss: float) -> float:
 
 def format_perplexity(loss: float, n_digits: int = 2) -> str:
     """Format the perplexity of a loss."""
-    return f"{perplexity(loss):.{n_digits}f}" if loss < _MAX_PRINTED_LOSS else f"{perplexity(loss):.1e}"
+    return (
+        f"{perplexity(loss):.{n_digits}f}"
+        if loss < _MAX_PRINTED_LOSS
+        else f"{perplexity(loss):.1e}"
+    )

@@ -30,7 +30,8 @@ def cannot_continue(estimator: Any, now: str, then: str, remedy: str) -> ValueEr
     """Return the error for a training that cannot continue as it started."""
     name = type(estimator).__name__
     return ValueError(
-        f"{name} cannot continue training {now}: it was trained {then}. {remedy}, or {train_anew(estimator)}."
+        f"{name} cannot continue training {now}: it was trained {then}. {remedy}, or "
+        f"{train_anew(estimator)}."
     )
 
 

@@ -26,7 +26,9 @@ class Checkpoints:
     By time the folder itself is the model, which is saved every ``every`` seconds.
     """
 
-    def __init__(self, folder: str | PathLike[str], *, every: float | None = None, keep_all: bool = False) -> None:
+    def __init__(
+        self, folder: str | PathLike[str], *, every: float | None = None, keep_all: bool = False
+    ) -> None:
         self.folder = Path(folder)
         self.every = every  # None is by epoch
         self.keep_all = keep_all  # else only the last and the best epoch
@@ -38,16 +40,22 @@ class Checkpoints:
         folder = estimator.checkpoint_dir
         keep = "best"
         if isinstance(folder, tuple | list):
-            if len(folder) != 2 or not isinstance(folder[0], str | PathLike) or folder[1] not in _KEPT:
+            if (
+                len(folder) != 2
+                or not isinstance(folder[0], str | PathLike)
+                or folder[1] not in _KEPT
+            ):
                 raise ValueError(
-                    f"The 'checkpoint_dir' parameter of {name} must be a path, or a tuple of a path and 'all' or "
-                    f"'best', the epochs to keep. Got {folder!r} instead."
+                    f"The 'checkpoint_dir' parameter of {name} must be a path, or a tuple of a "
+                    f"path and 'all' or 'best', the epochs to keep. Got {folder!r} instead."
                 )
             folder, keep = folder
         if folder is None and not estimator.resume:
             return None
         if folder is None:
-            raise ValueError(f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue.")
+            raise ValueError(
+                f"{name}(resume=True) needs checkpoint_dir, the folder of the training to continue."
+            )
         return cls(folder, every=every, keep_all=keep == "all")
 
     def path(self, epoch: int) -> Path:
@@ -62,7 +70,8 @@ class Checkpoints:
     def begin(self, estimator: Any, *, n_epochs: int = 0) -> Any:
         """Return the model to resume or, without one or ``resume``, None and create the folder.
 
-        An error is raised if the folder has another training than the ``n_epochs`` epochs that the estimator had.
+        An error is raised if the folder has another training than the ``n_epochs`` epochs that the
+        estimator had.
         """
         self.clear_unfinished()
         model = self._last() if estimator.resume else None
@@ -80,8 +89,8 @@ class Checkpoints:
             others = [path.name for path in self.folder.iterdir() if not path.name.startswith(".")]
         if others:
             raise ValueError(
-                f"{name}: {folder} already has {others[0]}. Set resume=True to continue the training in it, or give "
-                "another folder, or delete it."
+                f"{name}: {folder} already has {others[0]}. Set resume=True to continue the "
+                "training in it, or give another folder, or delete it."
             )
         return None
 
@@ -142,7 +151,8 @@ class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Save the epoch before removing others."""
         if self.checkpoints.every is not None:
-            if not net.time_is_over():  # the end of the training saves an epoch that the time limit cut short
+            # the end of the training saves an epoch that the time limit cut short
+            if not net.time_is_over():
                 self._save(net)
             return
         self._save(net)
@@ -160,7 +170,11 @@ class SaveCheckpoints(Callback):  # type: ignore[misc]  # skorch has no types
 
 def best_epoch(history: Sequence[Mapping[str, Any]], first_epoch: int) -> int:
     """Return the epoch with the lowest validation loss or, without validation, training loss."""
-    measure = "valid_loss" if all("valid_loss" in entry for entry in history[first_epoch:]) else "train_loss"
+    measure = (
+        "valid_loss"
+        if all("valid_loss" in entry for entry in history[first_epoch:])
+        else "train_loss"
+    )
     losses = [entry[measure] for entry in history[first_epoch:]]
     return first_epoch + losses.index(min(losses)) + 1 if losses else 0
 
@@ -173,4 +187,6 @@ def storable_copy(estimator: Any, *functions: str) -> Any:
         copy.set_params(random_state=None)
     folder = copy.checkpoint_dir
     is_pair = isinstance(folder, tuple | list)
-    return copy.set_params(checkpoint_dir=(fspath(folder[0]), folder[1]) if is_pair else fspath(folder))
+    return copy.set_params(
+        checkpoint_dir=(fspath(folder[0]), folder[1]) if is_pair else fspath(folder)
+    )

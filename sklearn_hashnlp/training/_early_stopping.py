@@ -46,7 +46,9 @@ class EarlyStopping(Callback):  # type: ignore[misc]  # skorch has no types
         for name, parameter in net.module_.named_parameters():
             if parameter.grad is not None and name not in self._copies:
                 parameter.grad = coalesced(parameter.grad)  # required by the optimizer as well
-                self._undo_logs.setdefault(name, UndoLog(parameter)).note(parameter.grad.indices()[0])
+                self._undo_logs.setdefault(name, UndoLog(parameter)).note(
+                    parameter.grad.indices()[0]
+                )
 
     def on_epoch_end(self, net: Any, **_: Any) -> None:
         """Compare with the best epoch."""
@@ -130,5 +132,7 @@ def _not_copied(module: nn.Module) -> set[str]:
         name
         for name, parameter in module.named_parameters()
         if parameter.device.type == "cpu"
-        and (not parameter.requires_grad or (parameter.grad is not None and parameter.grad.is_sparse))
+        and (
+            not parameter.requires_grad or (parameter.grad is not None and parameter.grad.is_sparse)
+        )
     }

@@ -26,7 +26,11 @@ class HistoryTable(list[dict[str, Any]]):
 
     def _repr_html_(self) -> str:
         names = list(dict.fromkeys(name for entry in self for name in entry))
-        shown = list(self) if len(self) <= _MAX_ROWS else [*self[: _MAX_ROWS // 2], None, *self[-_MAX_ROWS // 2 :]]
+        shown = (
+            list(self)
+            if len(self) <= _MAX_ROWS
+            else [*self[: _MAX_ROWS // 2], None, *self[-_MAX_ROWS // 2 :]]
+        )
         head = "".join(f"<th>{escape(name)}</th>" for name in names)
         rows = "".join(
             f'<tr><td colspan="{len(names)}">... {len(self) - _MAX_ROWS:,} more</td></tr>'
@@ -43,17 +47,20 @@ def _cell(value: Any) -> str:
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))
 
 
-_NO_MEASURES = frozenset({"epoch", "train_batch_count", "valid_batch_count"})  # counts in skorch's history
+# counts in skorch's history
+_NO_MEASURES = frozenset({"epoch", "train_batch_count", "valid_batch_count"})
 
 
-class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a base class without types
+# a base class without types
+class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]
     """The net and history of an estimator: stored, pickled, and saved as values and arrays."""
 
     _net: Any  # a Net
     history_: list[dict[str, Any]]
     n_parameters_: int
     _keeps_step_sizes: ClassVar[bool] = False  # whether every saved model contains them
-    _measures: ClassVar[tuple[str, ...]] = ("train_loss", "valid_loss", "valid_acc", "dur")  # metrics in ``history_``
+    # metrics in ``history_``
+    _measures: ClassVar[tuple[str, ...]] = ("train_loss", "valid_loss", "valid_acc", "dur")
 
     @property
     def net_(self) -> Any:
@@ -64,7 +71,9 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
 
     @staticmethod
     @abstractmethod
-    def _net_from_state(values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> Net:
+    def _net_from_state(
+        values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
+    ) -> Net:
         """Build a trained net from its ``to_state``."""
 
     @abstractmethod
@@ -79,7 +88,11 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
     def _restored_on_error(self) -> Iterator[None]:
         """Restore all attributes, and the lengths of lists among them, if an error is raised."""
         before = self.__dict__.copy()
-        lists = [value for name, value in before.items() if name.endswith("_") and isinstance(value, list)]
+        lists = [
+            value
+            for name, value in before.items()
+            if name.endswith("_") and isinstance(value, list)
+        ]
         if "_net" in before:
             lists.append(self._net.history)
         lengths = [len(values) for values in lists]
@@ -109,7 +122,9 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
         step_sizes, accumulators = self._learned().to_step_sizes()
         return values | step_sizes, arrays | accumulators
 
-    def _load(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> None:
+    def _load(
+        self, values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
+    ) -> None:
         """Set what was learned to the result of :meth:`_state`."""
         from sklearn_hashnlp.training._torch_scope import plain_torch
 
@@ -146,7 +161,8 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
         """Set the history, extended by epochs."""
         history = history if isinstance(history, HistoryTable) else HistoryTable(history)
         history += [
-            {"epoch": int(entry["epoch"])} | {name: float(entry[name]) for name in self._names_in(entry)}
+            {"epoch": int(entry["epoch"])}
+            | {name: float(entry[name]) for name in self._names_in(entry)}
             for entry in epochs
             if "dur" in entry
         ]
@@ -156,7 +172,11 @@ class FittedNet(HasBundles, CallbackSupportMixin):  # type: ignore[misc]  # a ba
         """Return the names of the metrics of an epoch, and of numbers recorded by callbacks."""
         known = [name for name in self._measures if name in epoch]
         others = epoch.keys() - {*known, *_NO_MEASURES}
-        numbers = [name for name in epoch if name in others and isinstance(epoch[name], int | float | np.number)]
+        numbers = [
+            name
+            for name in epoch
+            if name in others and isinstance(epoch[name], int | float | np.number)
+        ]
         return known + [name for name in numbers if not isinstance(epoch[name], bool)]
 
     def __getstate__(self) -> dict[str, Any]:

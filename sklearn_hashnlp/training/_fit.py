@@ -31,9 +31,11 @@ class Resumed:
     """State of a training that is resumed."""
 
     first_epoch: int  # index of its first epoch in the net's history
-    best_weights: Mapping[str, Tensor] | None = None  # weights of the best epoch, if they may be restored
+    # weights of the best epoch, if they may be restored
+    best_weights: Mapping[str, Tensor] | None = None
     planned_epochs: int | None = None  # number of epochs that the schedule was planned for
-    learning_rates: Sequence[float] = ()  # current rates of the optimizer's parameter groups, if they are restored
+    # current rates of the optimizer's parameter groups, if they are restored
+    learning_rates: Sequence[float] = ()
 
 
 def fit_net(
@@ -50,7 +52,8 @@ def fit_net(
     resumed: Resumed | None = None,
 ) -> None:
     """Train a net from its current weights; ``optimizer`` takes over state of the same class."""
-    # After an interrupt the weights are those of the best epoch if it is stored, else the average, else the last ones.
+    # After an interrupt the weights are those of the best epoch if it is stored, else the average,
+    # else the last ones.
     if optimizer is not net.optimizer_:
         transfer_state(net.optimizer_, optimizer)
     resumed = resumed or Resumed(len(net.history))
@@ -59,7 +62,10 @@ def fit_net(
     generator = np.random.default_rng(settings.seed)
     options = {"shuffle": settings.schedule.shuffle, "generator": generator} | dict(batch_options)
     with _configured(net, valid, settings, optimizer, loss, options):
-        n_batches, n_done = len(net.get_iterator(train, training=True)), len(net.history) - resumed.first_epoch
+        n_batches, n_done = (
+            len(net.get_iterator(train, training=True)),
+            len(net.history) - resumed.first_epoch,
+        )
         n_steps = settings.max_epochs * n_batches
         held_out = None if settings.only_scores else valid
         averages = settings.schedule.average and held_out is None
@@ -73,7 +79,9 @@ def fit_net(
         plateau = None if held_out is None else schedule.plateau
         if schedule.warmup_steps or schedule.decay == "linear" or plateau:
             plan = replace(resumed, best_weights=None)  # callbacks live as long as the model
-            callbacks.append(LearningRateSchedule(settings, plan, n_batches, n_done=n_done, plateau=plateau))
+            callbacks.append(
+                LearningRateSchedule(settings, plan, n_batches, n_done=n_done, plateau=plateau)
+            )
         if held_out is not None and stopping is not None:
             early_stopping = EarlyStopping(
                 stopping.patience,
@@ -89,15 +97,20 @@ def fit_net(
         net.max_epochs, net.callbacks = settings.max_epochs - n_done, [*callbacks, *last_callbacks]
         net.initialize_callbacks()
         used = [callback for _, callback in net.callbacks_]
-        if net.has_sparse_gradients and any(isinstance(callback, GradientNormClipping) for callback in used):
+        if net.has_sparse_gradients and any(
+            isinstance(callback, GradientNormClipping) for callback in used
+        ):
             raise ValueError(
-                "GradientNormClipping cannot clip sparse gradients. Set max_grad_norm where the estimator has it, or "
-                "call sklearn_hashnlp.optim.clip_grad_norm_ in on_grad_computed of a callback of your own."
+                "GradientNormClipping cannot clip sparse gradients. Set max_grad_norm where the "
+                "estimator has it, or call sklearn_hashnlp.optim.clip_grad_norm_ in "
+                "on_grad_computed of a callback of your own."
             )
-        if schedule.decay == "linear" and any(isinstance(callback, LRScheduler) for callback in used):
+        if schedule.decay == "linear" and any(
+            isinstance(callback, LRScheduler) for callback in used
+        ):
             warnings.warn(
-                "The learning rates of the linear decay are multiplied by those of the callback LRScheduler. Set a "
-                "schedule with decay='constant' to use the callback's alone.",
+                "The learning rates of the linear decay are multiplied by those of the callback "
+                "LRScheduler. Set a schedule with decay='constant' to use the callback's alone.",
                 stacklevel=level_of_user(),
             )
         if settings.verbose > 2:
@@ -109,7 +122,8 @@ def fit_net(
         for entry in net.history[-1:]:
             entry["batches"] = []
     if averages:
-        optimizer.load_average()  # type: ignore[attr-defined]  # averages are only used with row-wise optimizers
+        # averages are only used with row-wise optimizers
+        optimizer.load_average()  # type: ignore[attr-defined]
 
 
 @dataclass(eq=False, repr=False)
@@ -129,7 +143,11 @@ class LearningRateSchedule(Callback):  # type: ignore[misc]  # skorch has no typ
         resumed = self.resumed
         n_epochs = self.settings.max_epochs
         # The rate rises to its full value in the warmup, and decreases to 0 after the last step.
-        self._n_warmup = 0 if resumed.first_epoch else min(schedule.warmup_steps, _WARMUP_EPOCHS * self.n_batches)
+        self._n_warmup = (
+            0
+            if resumed.first_epoch
+            else min(schedule.warmup_steps, _WARMUP_EPOCHS * self.n_batches)
+        )
         self._decays, self._n_steps = schedule.decay == "linear", n_epochs * self.n_batches
         self.steps_ = self.n_done * self.n_batches
         n_planned = (resumed.planned_epochs or n_epochs) * self.n_batches  # before the interruption
@@ -207,7 +225,9 @@ def _configured(
         net.module_.eval()
 
 
-def _describe(net: Net, train: Any, valid: Any | None, settings: TrainingSettings, n_steps: int) -> str:
+def _describe(
+    net: Net, train: Any, valid: Any | None, settings: TrainingSettings, n_steps: int
+) -> str:
     n_valid = "no samples" if valid is None else f"{len(valid)} samples"
     return "\n".join(
         [

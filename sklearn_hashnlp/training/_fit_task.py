@@ -1,7 +1,7 @@
 """A call of ``fit``: an error undoes it, SIGINT ends it properly, callbacks of scikit-learn see it.
 
-To these (SLEP 23) ``fit`` is a task, and each of its epochs a subtask. scikit-learn's decorator of ``fit`` calls their
-``teardown``.
+To these (SLEP 23) ``fit`` is a task, and each of its epochs a subtask. scikit-learn's decorator of
+``fit`` calls their ``teardown``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ class StopTraining(Exception):  # noqa: N818 - as StopIteration
 
 def is_report(callback: Any) -> bool:
     """Return whether a callback is a function that reports progress, without importing skorch."""
-    return callable(callback) and not isinstance(callback, type) and not hasattr(callback, "on_train_begin")
+    return (
+        callable(callback)
+        and not isinstance(callback, type)
+        and not hasattr(callback, "on_train_begin")
+    )
 
 
 class Interrupt:
@@ -42,7 +46,8 @@ class Interrupt:
         """Install the handler; only the main thread receives signals."""
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.getsignal(signal.SIGINT)
-        if not callable(self._previous):  # SIGINT is ignored, kills the process, or is not handled by Python
+        # SIGINT is ignored, kills the process, or is not handled by Python
+        if not callable(self._previous):
             yield
             return
         try:
@@ -112,12 +117,14 @@ class FitTask:
         X, weights = arguments["X"], arguments.get("sample_weight")
         self._of_all = {
             "estimator": estimator,
-            "X": None if isinstance(X, Iterator) or callable(X) else X,  # fit has read it, or it is read again
+            # fit has read it, or it is read again
+            "X": None if isinstance(X, Iterator) or callable(X) else X,
             "y": arguments.get("y"),
             "metadata": None if weights is None else {"sample_weight": weights},
         }
         self.trained = estimator  # whose net is trained: the estimator, or a part of it
-        self.whole: Callable[[Any], Any] = lambda fitted: fitted  # the fitted estimator, given its trained part
+        # the fitted estimator, given its trained part
+        self.whole: Callable[[Any], Any] = lambda fitted: fitted
         self._context = estimator._init_callback_context(max_subtasks=None)
         self._epoch: Any = None
         self._has_begun = False
@@ -147,7 +154,9 @@ class FitTask:
         if not self._has_begun:  # there was nothing to train
             self.begin(0)
         fitted = self._of_all["estimator"]
-        self._context.call_on_fit_task_end(**self._of_all, reconstruction_attributes=lambda: vars(fitted))
+        self._context.call_on_fit_task_end(
+            **self._of_all, reconstruction_attributes=lambda: vars(fitted)
+        )
 
 
 _running: ContextVar[tuple[FitTask, ...]] = ContextVar("_running", default=())

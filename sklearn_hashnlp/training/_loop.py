@@ -49,7 +49,9 @@ def module_to_arrays(module: nn.Module, tables: Mapping[str, float]) -> dict[str
     return arrays
 
 
-def load_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: Mapping[str, float]) -> None:
+def load_arrays(
+    module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: Mapping[str, float]
+) -> None:
     """Load the result of :func:`module_to_arrays` into a module with untrained tables."""
     with torch.no_grad():
         for name, tensor in module.state_dict().items():  # these share memory with the module
@@ -65,7 +67,8 @@ def load_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]], tables: M
                 check_shape(name, arrays[name], tuple(tensor.shape))
                 if tensor.is_floating_point() != (arrays[name].dtype.kind == "f"):
                     raise ValueError(
-                        f"The array {name!r} is of {arrays[name].dtype}, and the model has {tensor.dtype}."
+                        f"The array {name!r} is of {arrays[name].dtype}, and the model has "
+                        f"{tensor.dtype}."
                     )
                 tensor.copy_(torch.from_numpy(np.array(arrays[name])))
 
@@ -78,7 +81,8 @@ def check_shapes(module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 MEASURED_EVERY = {"cpu": 1, "cuda": 100}  # batches: reading a loss synchronizes with CUDA
-_CHECKED_EVERY = 200  # batches, a multiple of the others: a shorter rise of the loss is not a divergence
+# batches, a multiple of the others: a shorter rise of the loss is not a divergence
+_CHECKED_EVERY = 200
 
 Step = Callable[[], dict[str, Any]]
 Steps = Generator[tuple[Any, Step], None, None]
@@ -100,14 +104,20 @@ class EpochHistory(History):  # type: ignore[misc]  # skorch has no types
 class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     """A skorch net with low overhead per batch; SIGINT stops training after a batch or epoch."""
 
-    deadline: float | None = None  # by time.perf_counter; training then stops, as if by a callback after a short epoch
+    # by time.perf_counter; training then stops, as if by a callback after a short epoch
+    deadline: float | None = None
     max_grad_norm: float | None = None  # of the gradient of all parameters
-    rows_per_step: int | None = None  # batch size of the first training: smaller batches take a smaller step
-    has_only_step_sizes: bool = False  # whether the optimizer was loaded without its full training state
-    was_trained: bool = False  # since it was built or loaded, or before it was saved with its training state
+    # batch size of the first training: smaller batches take a smaller step
+    rows_per_step: int | None = None
+    # whether the optimizer was loaded without its full training state
+    has_only_step_sizes: bool = False
+    # since it was built or loaded, or before it was saved with its training state
+    was_trained: bool = False
     interrupted_ = False  # whether SIGINT stopped the last training
-    measures: ClassVar[tuple[str, ...]] = ("loss",)  # results of a step that are recorded in the history
-    keeps_batches: ClassVar[bool] = True  # whether the history holds all batches, which needs memory for a large corpus
+    # results of a step that are recorded in the history
+    measures: ClassVar[tuple[str, ...]] = ("loss",)
+    # whether the history holds all batches, which needs memory for a large corpus
+    keeps_batches: ClassVar[bool] = True
     has_sparse_gradients: ClassVar[bool] = False
     eps: ClassVar[float] = 1e-10  # of AdaGrad
     validation: ClassVar[str] = ""  # message on how to get a validation set
@@ -118,7 +128,12 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     )
 
     def __init__(self, module: Any, criterion: Any = nn.Identity, **options: Any) -> None:
-        defaults = {"iterator_train": Batches, "iterator_valid": Batches, "train_split": None, "verbose": 0}
+        defaults = {
+            "iterator_train": Batches,
+            "iterator_valid": Batches,
+            "train_split": None,
+            "verbose": 0,
+        }
         super().__init__(module, criterion=criterion, **defaults | options)
 
     @property
@@ -148,7 +163,8 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         with self._ended_by_callbacks():
             for _ in range(self.max_epochs if epochs is None else epochs):
                 self.notify("on_epoch_begin", dataset_train=train, dataset_valid=valid)
-                with closing(self.training_steps(batches)) as steps:  # an error holds its frame, and threads in it
+                # an error holds its frame, and threads in it
+                with closing(self.training_steps(batches)) as steps:
                     self._run_epoch(steps, "train")
                 if valid_batches is not None:
                     with closing(self.validation_steps(valid_batches)) as steps:
@@ -184,7 +200,12 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         loss, outputs = self.batch_loss(batch)
         torch.autograd.backward(loss * self.step_scale(batch))
         for hook in self.hooks("on_grad_computed"):
-            hook(self, named_parameters=TeeGenerator(self.get_all_learnable_params()), batch=batch, training=True)
+            hook(
+                self,
+                named_parameters=TeeGenerator(self.get_all_learnable_params()),
+                batch=batch,
+                training=True,
+            )
         if self.max_grad_norm is not None:
             clip_grad_norm_(self.module_.parameters(), self.max_grad_norm)
         self.optimizer_.step()
@@ -198,7 +219,9 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
 
     def step_scale(self, batch: Any) -> float:
         """Return the factor of a batch's gradients: a small batch takes a smaller step."""
-        return 1.0 if self.rows_per_step is None else min(1.0, self.n_rows(batch) / self.rows_per_step)
+        return (
+            1.0 if self.rows_per_step is None else min(1.0, self.n_rows(batch) / self.rows_per_step)
+        )
 
     def n_rows(self, batch: Any) -> int:
         """Return the weight of a batch in the means of an epoch."""
@@ -207,7 +230,11 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     def hooks(self, name: str) -> list[Callable[..., None]]:
         """Return the methods of callbacks that override ``name``."""
         methods = (getattr(callback, name) for _, callback in self.callbacks_)
-        return [method for method in methods if getattr(method, "__func__", None) is not getattr(Callback, name)]
+        return [
+            method
+            for method in methods
+            if getattr(method, "__func__", None) is not getattr(Callback, name)
+        ]
 
     def _run_epoch(self, steps: Iterable[tuple[Any, Step]], prefix: str) -> None:
         """Take the steps of an epoch and record their results in the history."""
@@ -223,7 +250,9 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
                 hook(self, batch=batch, training=training)
             step = take_step()
             n_batches += 1
-            waiting.append({f"{prefix}_{name}": step[name].detach() for name in self.measures if name in step})
+            waiting.append(
+                {f"{prefix}_{name}": step[name].detach() for name in self.measures if name in step}
+            )
             if len(waiting) == measured_every:
                 self._record(records, waiting, training)
                 waiting = []
@@ -236,7 +265,9 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         self._record(records, waiting, training)
         self.history.record(f"{prefix}_batch_count", n_batches)
 
-    def _record(self, records: list[dict[str, Any]], waiting: list[dict[str, Tensor]], training: bool) -> None:
+    def _record(
+        self, records: list[dict[str, Any]], waiting: list[dict[str, Tensor]], training: bool
+    ) -> None:
         if not waiting:
             return
         names = list(waiting[0])
@@ -248,7 +279,9 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         if not all(map(math.isfinite, values)):
             raise ValueError(self.divergence)
         if len(records) % _CHECKED_EVERY == 0:
-            self.check_loss(sum(record["train_loss"] for record in records[-_CHECKED_EVERY:]) / _CHECKED_EVERY)
+            self.check_loss(
+                sum(record["train_loss"] for record in records[-_CHECKED_EVERY:]) / _CHECKED_EVERY
+            )
 
     def check_loss(self, loss: float) -> None:
         """Raise an error if the mean training loss of many batches indicates divergence."""
@@ -267,10 +300,15 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
                 stops = True  # the last line must still be printed
             except KeyError as error:
                 of_net = not isinstance(callback, EpochReports)
-                if not of_net or datasets["dataset_valid"] is not None or "valid_" not in str(error):
+                if (
+                    not of_net
+                    or datasets["dataset_valid"] is not None
+                    or "valid_" not in str(error)
+                ):
                     raise
                 raise ValueError(
-                    f"The callback {type(callback).__name__} needs a validation set: {error.args[0]} {self.validation}"
+                    f"The callback {type(callback).__name__} needs a validation set: "
+                    f"{error.args[0]} {self.validation}"
                 ) from error
         if stops or self.time_is_over() or self._interrupt.pending:
             raise StopTraining
@@ -324,7 +362,9 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
             self.initialize()
         return self
 
-    def restore(self, arrays: dict[str, NDArray[Any]], device: str, history: list[dict[str, Any]]) -> Self:
+    def restore(
+        self, arrays: dict[str, NDArray[Any]], device: str, history: list[dict[str, Any]]
+    ) -> Self:
         """Load weights and history into an uninitialized net on the CPU."""
         with plain_torch():
             with torch_seed(0):  # drawn values are overwritten; the user's generator is not changed
@@ -355,7 +395,9 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         state = read_state(self.module_, self.optimizer_)
         return pack_step_sizes(state, self.rows_per_step, shapes_of(self.module_), self.tables())
 
-    def load_step_sizes(self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def load_step_sizes(
+        self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> None:
         """Load the result of :meth:`to_step_sizes`; converted or untrained models have none."""
         state, self.rows_per_step = unpack_step_sizes(values, arrays, shapes_of(self.module_))
         if state is not None:
@@ -368,12 +410,15 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
 
     def load_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Load an optimizer with its state."""
-        self.restore_optimizer(OptimizerState.from_training_state(shapes_of(self.module_), values, arrays))
+        self.restore_optimizer(
+            OptimizerState.from_training_state(shapes_of(self.module_), values, arrays)
+        )
         self.was_trained = True
 
     def restore_optimizer(self, state: OptimizerState) -> None:
         """Build an optimizer with a state."""
-        self.optimizer_ = self.make_optimizer(state.optimizer)  # type: ignore[arg-type]  # checked when it was read
+        # checked when it was read
+        self.optimizer_ = self.make_optimizer(state.optimizer)  # type: ignore[arg-type]
         load_state(self.module_, self.optimizer_, state)
 
     def make_optimizer(
@@ -391,7 +436,9 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
         if name == "adagrad":
             return RowwiseAdagrad(groups, lr=learning_rate, eps=eps, weight_decay=weight_decay)
         groups = [{key: value for key, value in group.items() if key != "eps"} for group in groups]
-        optimizer: RowwiseOptimizer = OPTIMIZERS[name](groups, lr=learning_rate, weight_decay=weight_decay)
+        optimizer: RowwiseOptimizer = OPTIMIZERS[name](
+            groups, lr=learning_rate, weight_decay=weight_decay
+        )
         return optimizer
 
     def parameter_groups(
@@ -403,5 +450,7 @@ class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
 
 def stored_tree(arrays: Mapping[str, NDArray[Any]]) -> SoftmaxTree | None:
     """Return the tree among the arrays of a net's state, or None."""
-    stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
+    stored = {
+        name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)
+    }
     return SoftmaxTree.from_arrays(stored) if stored else None

@@ -18,7 +18,8 @@ Packed: TypeAlias = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]  # shape of each parameter by name
 
 _NAMES: Final = get_args(OptimizerName)
-_ACCUMULATORS = ("sum", "square", "step", "steps")  # of the row-wise optimizers; Adam restarts its mean at zero
+# of the row-wise optimizers; Adam restarts its mean at zero
+_ACCUMULATORS = ("sum", "square", "step", "steps")
 _STEP_SIZES = "step_sizes."  # prefix of their arrays in a model
 _ONE = 128  # code of 1; codes are in steps of a factor sqrt(2), and 0 is 0
 
@@ -38,18 +39,30 @@ class OptimizerState:
         for name, key, value in self.items():
             is_table = isinstance(value, np.ndarray) and name in tables
             full_name = f"{name}.{key}"
-            arrays |= pack_table(full_name, value, 0.0) if is_table else {full_name: np.array(value)}
-        return {"optimizer": self.optimizer, "learning_rates": self.learning_rates, "eps": self.eps}, arrays
+            arrays |= (
+                pack_table(full_name, value, 0.0) if is_table else {full_name: np.array(value)}
+            )
+        return {
+            "optimizer": self.optimizer,
+            "learning_rates": self.learning_rates,
+            "eps": self.eps,
+        }, arrays
 
     @classmethod
-    def from_training_state(cls, shapes: Shapes, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self:
+    def from_training_state(
+        cls, shapes: Shapes, values: Mapping[str, Any], arrays: Mapping[str, Any]
+    ) -> Self:
         """Read the result of :meth:`to_training_state`."""
         optimizer, parameters = _checked(values["optimizer"]), unpack_parameters(shapes, arrays)
         return cls(optimizer, list(values["eps"]), parameters, list(values["learning_rates"]))
 
     def items(self) -> Iterator[tuple[str, str, Any]]:
         """Iterate over the name of a parameter, the key of a part of its state, and that part."""
-        return ((name, key, value) for name, state in self.parameters.items() for key, value in state.items())
+        return (
+            (name, key, value)
+            for name, state in self.parameters.items()
+            for key, value in state.items()
+        )
 
 
 def pack_step_sizes(
@@ -65,7 +78,9 @@ def pack_step_sizes(
             value = value.mean(axis=0, keepdims=True)
         full_name, codes = f"{_STEP_SIZES}{name}.{key}", _encode(value)
         arrays |= pack_table(full_name, codes, 0) if name in tables else {full_name: codes}
-    values = {"optimizer": state.optimizer, "eps": state.eps} if state is not None and arrays else {}
+    values = (
+        {"optimizer": state.optimizer, "eps": state.eps} if state is not None and arrays else {}
+    )
     return {"step_sizes": values | {"rows_per_step": rows_per_step}}, arrays
 
 
@@ -98,7 +113,10 @@ def _checked(optimizer: Any) -> str:
 def unpack_parameters(shapes: Shapes, arrays: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the state of each parameter from packed arrays."""
     states = {
-        name: {key: _accumulator(f"{name}.{key}", arrays, shape) for key in sorted(_keys_of(name, arrays))}
+        name: {
+            key: _accumulator(f"{name}.{key}", arrays, shape)
+            for key in sorted(_keys_of(name, arrays))
+        }
         for name, shape in shapes.items()
     }
     return {name: state for name, state in states.items() if state}
@@ -114,7 +132,8 @@ def _accumulator(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...]) -
         # Accumulators of elements have two axes, whatever the axes of a parameter.
         if columns not in ((), (math.prod(shape[1:]),), shape[1:]):
             raise ValueError(
-                f"The array '{name}{TABLE_VALUES}' must have rows of one number or of as many as the parameter's."
+                f"The array '{name}{TABLE_VALUES}' must have rows of one number or of as many as "
+                "the parameter's."
             )
         table = lazy_table((shape[0], *columns))
         unpack_table(name, arrays, table)
@@ -122,7 +141,8 @@ def _accumulator(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...]) -
     array = arrays[name]
     if array.shape == ():  # a step count: a number in row-wise optimizers, a tensor in torch's
         return np.array(array) if array.dtype == np.float32 else array.item()
-    # The weights of a tree, with sparse gradients, may have a number per row; its biases have rows of one number.
+    # The weights of a tree, with sparse gradients, may have a number per row; its biases have rows
+    # of one number.
     shapes = [shape, shape[:1], (*shape[:1], 1)]
     if array.shape not in shapes:
         raise ValueError(f"The array {name!r} must have shape {shapes[0]}, it has {array.shape}.")
@@ -136,7 +156,10 @@ def _decoded(name: str, arrays: Mapping[str, Any], shape: tuple[int, ...]) -> ND
         raise ValueError(f"The array {name!r} must be of uint8, it is of {stored.dtype}.")
     if stored is not None and stored.shape != shape[:1]:
         if stored.shape != () and (len(shape) < 2 or stored.shape != (1, *shape[1:])):
-            raise ValueError(f"The array {name!r} must have a code for each row or column, it has {stored.shape}.")
+            raise ValueError(
+                f"The array {name!r} must have a code for each row or column, it has "
+                f"{stored.shape}."
+            )
         values = _decode(stored)
         return values if not values.ndim else np.broadcast_to(values, shape).copy()
     codes = np.zeros(shape[0], dtype=np.uint8)

@@ -15,9 +15,17 @@ from torch.optim import Optimizer
 
 from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 from sklearn_hashnlp.optim._rowwise_optimizer import coalesced
-from sklearn_hashnlp.training._optimizer_state import OptimizerName, OptimizerState, unpack_parameters
+from sklearn_hashnlp.training._optimizer_state import (
+    OptimizerName,
+    OptimizerState,
+    unpack_parameters,
+)
 
-OPTIMIZERS: Final[dict[OptimizerName, Any]] = {"adagrad": RowwiseAdagrad, "adam": RowwiseAdam, "sgd": RowwiseSGD}
+OPTIMIZERS: Final[dict[OptimizerName, Any]] = {
+    "adagrad": RowwiseAdagrad,
+    "adam": RowwiseAdam,
+    "sgd": RowwiseSGD,
+}
 
 _OF_ONE_TRAINING = "average_offset"  # state of weight averaging, which ends with a training
 
@@ -26,7 +34,9 @@ def transfer_state(old: Optimizer, new: Optimizer) -> None:
     """Copy the state of an optimizer to another of the same class; others start without state."""
     if type(old) is type(new):
         for parameter, state in old.state.items():
-            new.state[parameter] = {key: value for key, value in state.items() if key != _OF_ONE_TRAINING}
+            new.state[parameter] = {
+                key: value for key, value in state.items() if key != _OF_ONE_TRAINING
+            }
 
 
 def name_of(optimizer: Optimizer) -> str:
@@ -46,7 +56,11 @@ def read_state(module: nn.Module, optimizer: Optimizer) -> OptimizerState:
     for name, parameter in module.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             if key != _OF_ONE_TRAINING:
-                array = value.detach().cpu().contiguous().numpy() if isinstance(value, Tensor) else value
+                array = (
+                    value.detach().cpu().contiguous().numpy()
+                    if isinstance(value, Tensor)
+                    else value
+                )
                 parameters.setdefault(name, {})[key] = array
     return OptimizerState(
         name_of(optimizer),
@@ -65,7 +79,9 @@ def load_state(module: nn.Module, optimizer: Optimizer, state: OptimizerState) -
     write_state(module, optimizer, state.parameters)
 
 
-def write_state(module: nn.Module, optimizer: Optimizer, parameters: Mapping[str, Mapping[str, Any]]) -> None:
+def write_state(
+    module: nn.Module, optimizer: Optimizer, parameters: Mapping[str, Mapping[str, Any]]
+) -> None:
     """Load the state of a new optimizer; on the CPU its tensors share memory with the arrays."""
     for name, parameter in module.named_parameters():
         for key, value in parameters.get(name, {}).items():
@@ -75,7 +91,9 @@ def write_state(module: nn.Module, optimizer: Optimizer, parameters: Mapping[str
             optimizer.state[parameter][key] = value
 
 
-def load_optimizer(module: nn.Module, optimizer: Optimizer, arrays: Mapping[str, NDArray[Any]]) -> None:
+def load_optimizer(
+    module: nn.Module, optimizer: Optimizer, arrays: Mapping[str, NDArray[Any]]
+) -> None:
     """Load packed arrays into a new optimizer."""
     write_state(module, optimizer, unpack_parameters(shapes_of(module), arrays))
 
@@ -85,7 +103,8 @@ class UndoLog:
 
     def __init__(self, table: Tensor) -> None:
         self.table = table
-        self._seen: NDArray[np.bool_] = np.zeros(len(table), dtype=np.bool_)  # lazily allocated by the system
+        # lazily allocated by the system
+        self._seen: NDArray[np.bool_] = np.zeros(len(table), dtype=np.bool_)
         self._entries: list[tuple[Tensor, Tensor]] = []
 
     def note(self, rows: Tensor) -> None:

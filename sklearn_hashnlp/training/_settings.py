@@ -48,13 +48,15 @@ class EarlyStopping(Bundle):
     Parameters
     ----------
     monitor : {"valid_acc", "valid_loss"}, default="valid_acc"
-        Metric on the validation set that determines the best epoch. Language models only support ``"valid_loss"``.
+        Metric on the validation set that determines the best epoch. Language models only support
+        ``"valid_loss"``.
     patience : int or None, default=10
         Number of epochs without improvement after which training stops; None never stops early.
     validation_fraction : float, default=0.05
         Fraction of the rows used as validation set, between 0 and 1.
     restore_best : bool, default=True
-        Whether to restore the weights of the best epoch at the end; False keeps the weights of the last epoch.
+        Whether to restore the weights of the best epoch at the end; False keeps the weights of the
+        last epoch.
 
     Examples
     --------
@@ -84,7 +86,8 @@ class EarlyStopping(Bundle):
 class Schedule(Bundle):
     """Schedule of the learning rate, order of the rows, and weight averaging.
 
-    The value of the parameter ``schedule`` of the estimators. ``partial_fit`` keeps the learning rate constant.
+    The value of the parameter ``schedule`` of the estimators. ``partial_fit`` keeps the learning
+    rate constant.
 
     Parameters
     ----------
@@ -93,11 +96,11 @@ class Schedule(Bundle):
     warmup_steps : int, default=0
         Steps over which the learning rate rises from zero, at most three epochs.
     plateau : (int, float) or None, default=None
-        Patience and factor: the learning rate is multiplied by the factor after ``patience`` epochs without improvement
-        on the validation set. Only with ``early_stopping``.
+        Patience and factor: the learning rate is multiplied by the factor after ``patience`` epochs
+        without improvement on the validation set. Only with ``early_stopping``.
     average : bool, default=False
-        Whether to average the weights over the last quarter of the steps. Not with ``early_stopping``, which restores
-        the weights of the best epoch.
+        Whether to average the weights over the last quarter of the steps. Not with
+        ``early_stopping``, which restores the weights of the best epoch.
     shuffle : bool, default=True
         Whether to shuffle the rows before each epoch.
 
@@ -129,8 +132,8 @@ class Schedule(Bundle):
     def _check(self) -> None:
         if self.plateau is not None and not _is_plateau(self.plateau):
             raise ValueError(
-                "The 'plateau' of Schedule must be None or (patience, factor), an integer of at least 1 and a number "
-                f"between 0 and 1. Got {self.plateau!r} instead."
+                "The 'plateau' of Schedule must be None or (patience, factor), an integer of at "
+                f"least 1 and a number between 0 and 1. Got {self.plateau!r} instead."
             )
 
 
@@ -144,13 +147,21 @@ class HasBundles(ParameterChecks, BaseEstimator):
         values = self.get_params(deep=False) | params
         for name in params:
             parameter, separator, field = name.partition("__")
-            if not separator or parameter not in values or isinstance(values[parameter], BaseEstimator):
+            if (
+                not separator
+                or parameter not in values
+                or isinstance(values[parameter], BaseEstimator)
+            ):
                 continue
-            kinds = [kind for kind in self._parameter_constraints.get(parameter, ()) if _is_estimator(kind)]
+            kinds = [
+                kind
+                for kind in self._parameter_constraints.get(parameter, ())
+                if _is_estimator(kind)
+            ]
             if kinds:
                 raise ValueError(
-                    f"{type(self).__name__}: {parameter}={values[parameter]!r} has no {field!r} to set. Set "
-                    f"{parameter}={kinds[0].__name__}() before, or in the same call."
+                    f"{type(self).__name__}: {parameter}={values[parameter]!r} has no {field!r} to "
+                    f"set. Set {parameter}={kinds[0].__name__}() before, or in the same call."
                 )
         super().set_params(**params)
         return self
@@ -179,7 +190,9 @@ def as_schedule(value: Any, automatic: Schedule) -> Schedule:
     return schedule
 
 
-def as_bundle(value: _AnyBundle | str | None, automatic: _AnyBundle, without: _AnyBundle | None = None) -> _AnyBundle:
+def as_bundle(
+    value: _AnyBundle | str | None, automatic: _AnyBundle, without: _AnyBundle | None = None
+) -> _AnyBundle:
     """Return the bundle of a parameter value: a bundle, "auto", or None for ``without``."""
     if value is None and without is not None:
         return without
@@ -205,8 +218,8 @@ def _check_hidden_layers(estimator: Any) -> None:
     sizes = estimator.hidden_layer_sizes
     if not all(is_integer(size) and 1 <= size <= MAX_INTEGER for size in sizes):
         raise ValueError(
-            f"The 'hidden_layer_sizes' parameter of {type(estimator).__name__} must hold integers from 1 to "
-            f"{MAX_INTEGER}. Got {sizes!r} instead."
+            f"The 'hidden_layer_sizes' parameter of {type(estimator).__name__} must hold integers "
+            f"from 1 to {MAX_INTEGER}. Got {sizes!r} instead."
         )
 
 
@@ -221,9 +234,9 @@ def check_training_parameters(estimator: Any) -> None:
     for index, item in enumerate(estimator.callbacks or []):
         if not is_report(item) and not _is_callback(item):
             raise ValueError(
-                f"The 'callbacks' parameter of {type(estimator).__name__} must hold skorch callbacks, "
-                "pairs of a name and a callback, or functions that report the progress. Got "
-                f"{item!r} at position {index} instead."
+                f"The 'callbacks' parameter of {type(estimator).__name__} must hold skorch "
+                "callbacks, pairs of a name and a callback, or functions that report the "
+                f"progress. Got {item!r} at position {index} instead."
             )
     if not all(map(is_report, estimator.callbacks or [])):
         from sklearn_hashnlp.training._callbacks import check_callbacks
@@ -254,20 +267,28 @@ class TrainingSettings:
     seed: int  # for order and dropout
     schedule: Schedule = field(default_factory=Schedule)
     early_stopping: EarlyStopping | None = None
-    to_convergence: bool = False  # whether training ends before max_epochs when the training loss no longer falls
+    # whether training ends before max_epochs when the training loss no longer falls
+    to_convergence: bool = False
     max_grad_norm: float | None = None  # for the gradient of all parameters
     progress_bar: bool = False  # within an epoch
-    verbose: int = 0  # 0: silent, 1: a line per epoch, 2: progress within an epoch, 3: also the configuration
+    # 0: silent, 1: a line per epoch, 2: progress within an epoch, 3: also the configuration
+    verbose: int = 0
     continues: bool = False  # from the weights of an earlier call
     partial: bool = False  # one epoch of ``partial_fit``, without its batches in the history
-    only_scores: bool = False  # whether validation rows are scored after each epoch and change nothing
-    callbacks: tuple[Any, ...] = ()  # skorch callbacks, their classes, pairs of a name and either, functions
+    # whether validation rows are scored after each epoch and change nothing
+    only_scores: bool = False
+    # skorch callbacks, their classes, pairs of a name and either, functions
+    callbacks: tuple[Any, ...] = ()
 
     @classmethod
     def of(cls, estimator: Any, **given: Any) -> Self:
         """Read the parameters of an estimator; ``given`` values have precedence."""
         numbers = {"learning_rate": float, "max_epochs": int, "batch_size": int, "verbose": int}
-        read = {name: convert(getattr(estimator, name)) for name, convert in numbers.items() if name not in given}
+        read = {
+            name: convert(getattr(estimator, name))
+            for name, convert in numbers.items()
+            if name not in given
+        }
         return cls(**read | given, callbacks=tuple(estimator.callbacks or ()))
 
     @property
@@ -280,7 +301,9 @@ class TrainingSettings:
         from sklearn_hashnlp.training._callbacks import TimeLimit, without_kind
 
         schedule = Schedule(warmup_steps=warmup_steps, shuffle=self.schedule.shuffle)
-        constant = replace(self, schedule=schedule, to_convergence=False, max_epochs=1, partial=True)
+        constant = replace(
+            self, schedule=schedule, to_convergence=False, max_epochs=1, partial=True
+        )
         return replace(constant, callbacks=without_kind(self.callbacks, TimeLimit))
 
 

@@ -82,7 +82,8 @@ def plain_torch(device: str = "cpu") -> Iterator[None]:
         modes.enter_context(one_torch_thread())
         modes.enter_context(float32_by_default())
         if torch.get_default_device().type != "cpu":
-            modes.enter_context(torch.device("cpu"))  # only if needed: it slows down every call of torch
+            # only if needed: it slows down every call of torch
+            modes.enter_context(torch.device("cpu"))
         modes.enter_context(torch.inference_mode(False))  # also ends no_grad
         for kind in {"cpu", device}:
             modes.enter_context(torch.autocast(kind, enabled=False))
@@ -94,7 +95,9 @@ def torch_seed(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
     """Seed torch's global generators, and restore them afterwards."""
     device = torch.device(device)
     on_cuda = device.type == "cuda"
-    others = [torch.cuda.current_device() if device.index is None else device.index] if on_cuda else []
+    others = (
+        [torch.cuda.current_device() if device.index is None else device.index] if on_cuda else []
+    )
     with _generators, torch.random.fork_rng(devices=others):
         torch.default_generator.manual_seed(seed)
         if on_cuda:
@@ -110,8 +113,16 @@ def shapes_only() -> Iterator[None]:
 
 
 class _OnMeta(TorchFunctionMode):
-    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
-        if getattr(function, "__module__", None) == "torch.nn.init" or function.__name__ in {"normal_", "uniform_"}:
-            return kwargs["tensor"] if "tensor" in kwargs else args[0]  # importing their meta kernels takes seconds
-        return function(*args, **kwargs | ({"device": "meta"} if kwargs.get("device") is not None else {}))
+        if getattr(function, "__module__", None) == "torch.nn.init" or function.__name__ in {
+            "normal_",
+            "uniform_",
+        }:
+            # importing their meta kernels takes seconds
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return function(
+            *args, **kwargs | ({"device": "meta"} if kwargs.get("device") is not None else {})
+        )

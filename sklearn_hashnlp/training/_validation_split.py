@@ -16,7 +16,9 @@ from sklearn_hashnlp._sklearn import level_of_user
 class Samples:
     """Rows with targets and sample weights."""
 
-    def __init__(self, n_rows: int, targets: NDArray[Any] | None, row_weights: NDArray[np.float32] | None) -> None:
+    def __init__(
+        self, n_rows: int, targets: NDArray[Any] | None, row_weights: NDArray[np.float32] | None
+    ) -> None:
         self.targets = np.zeros(n_rows, dtype=np.int64) if targets is None else targets
         self.row_weights = row_weights
 
@@ -32,7 +34,9 @@ class Samples:
         return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
 
 
-def shared_values(smallest: NDArray[np.float32], largest: NDArray[np.float32]) -> NDArray[np.float32]:
+def shared_values(
+    smallest: NDArray[np.float32], largest: NDArray[np.float32]
+) -> NDArray[np.float32]:
     """Return of each column the value that all rows have at least; 0 if signs differ."""
     return np.asarray(np.maximum(smallest, 0) + np.minimum(largest, 0))
 
@@ -42,7 +46,9 @@ AnySamples = TypeVar("AnySamples", bound=Samples)
 _MIN_VALIDATION_ROWS = 20  # minimum for a meaningful accuracy
 
 
-def validation_split(rows: AnySamples, fraction: float, *, seed: int) -> tuple[AnySamples, AnySamples | None]:
+def validation_split(
+    rows: AnySamples, fraction: float, *, seed: int
+) -> tuple[AnySamples, AnySamples | None]:
     """Split off a validation set, stratified by class; None, with a warning, for too few rows."""
     indices = np.arange(len(rows))
     stratify = None
@@ -52,14 +58,16 @@ def validation_split(rows: AnySamples, fraction: float, *, seed: int) -> tuple[A
         indices = np.flatnonzero(counts[rows.targets] > 1)
         stratify, n_classes = rows.targets[indices], int(np.count_nonzero(counts > 1))
     n_valid = int(np.ceil(fraction * len(indices)))
-    fewest = max(_MIN_VALIDATION_ROWS, n_classes)  # stratification needs a row of each class in both parts
+    # stratification needs a row of each class in both parts
+    fewest = max(_MIN_VALIDATION_ROWS, n_classes)
     if n_valid < fewest or len(indices) - n_valid < n_classes:
         if fraction:
             warnings.warn(
-                f"early_stopping has no effect, because {len(rows):,} rows are too few for a validation set "
-                f"of validation_fraction={fraction:g}: it would have {n_valid:,} rows and needs at least {fewest:,}, "
-                "and rows of all labels on both sides. Set another EarlyStopping(validation_fraction=...), pass more "
-                "rows, or set early_stopping=False.",
+                f"early_stopping has no effect, because {len(rows):,} rows are too few for a "
+                f"validation set of validation_fraction={fraction:g}: it would have {n_valid:,} "
+                f"rows and needs at least {fewest:,}, and rows of all labels on both sides. Set "
+                "another EarlyStopping(validation_fraction=...), pass more rows, or set "
+                "early_stopping=False.",
                 stacklevel=level_of_user(),
             )
         return rows, None

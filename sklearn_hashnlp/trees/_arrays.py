@@ -20,7 +20,8 @@ def as_generator(random_state: RandomState, who: str) -> np.random.Generator:
         return np.random.default_rng()
     if not is_integer(random_state):
         raise TypeError(
-            f"{who}: random_state must be None, an integer, a numpy Generator or a RandomState, got {random_state!r}."
+            f"{who}: random_state must be None, an integer, a numpy Generator or a RandomState, "
+            f"got {random_state!r}."
         )
     if random_state < 0:
         raise ValueError(f"{who}: random_state must be at least 0, got {random_state}.")
@@ -31,13 +32,15 @@ def class_counts(counts: ArrayLike | int, who: str) -> NDArray[np.float64]:
     """Return class counts as float64; ones for a number of classes."""
     if is_integer(counts):
         if counts < 1:
-            raise ValueError(f"{who}: counts must be the number of classes, 1 or more, got {counts}.")
+            raise ValueError(
+                f"{who}: counts must be the number of classes, 1 or more, got {counts}."
+            )
         return np.ones(int(counts))
     array = np.asarray(counts)
     if array.dtype.kind not in "iuf" or array.ndim != 1:
         raise TypeError(
-            f"{who}: counts must be the number of classes or a one-dimensional array of class counts, "
-            f"got an array of {array.dtype} with shape {array.shape}."
+            f"{who}: counts must be the number of classes or a one-dimensional array of class "
+            f"counts, got an array of {array.dtype} with shape {array.shape}."
         )
     if not len(array):
         raise ValueError(f"{who}: counts must have one class or more, got an empty array.")
@@ -45,7 +48,9 @@ def class_counts(counts: ArrayLike | int, who: str) -> NDArray[np.float64]:
     wrong = ~(np.isfinite(array) & (array >= 0))
     if wrong.any():
         index = int(np.argmax(wrong))
-        raise ValueError(f"{who}: counts must be finite and at least 0, got {array[index]} for class {index}.")
+        raise ValueError(
+            f"{who}: counts must be finite and at least 0, got {array[index]} for class {index}."
+        )
     return array
 
 
@@ -82,7 +87,12 @@ def integer_array(values: ArrayLike, name: str) -> Ints:
 
 def check_tree(children: Ints, offsets: Ints) -> None:
     """Raise a ValueError unless the arrays are a tree with each class 0..V-1 at one leaf."""
-    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(children) or (np.diff(offsets) < 0).any():
+    if (
+        len(offsets) == 0
+        or offsets[0] != 0
+        or offsets[-1] != len(children)
+        or (np.diff(offsets) < 0).any()
+    ):
         raise ValueError(
             f"SoftmaxTree: offsets must ascend from 0 to the number of children, {len(children)}, "
             f"got {_format(offsets)}."
@@ -93,8 +103,8 @@ def check_tree(children: Ints, offsets: Ints) -> None:
     if (arities < 2).any():
         node = int(np.argmax(arities < 2))
         raise ValueError(
-            f"SoftmaxTree: each inner node must have two or more children, got {int(arities[node])} for node {node}. "
-            "Replace the node by its child."
+            "SoftmaxTree: each inner node must have two or more children, got "
+            f"{int(arities[node])} for node {node}. Replace the node by its child."
         )
     _check_nodes(children, offsets)
     _check_classes(children, edge_parents(offsets))
@@ -111,15 +121,18 @@ def _check_nodes(children: Ints, offsets: Ints) -> None:
         if wrong.any():
             index = int(np.argmax(wrong))
             raise ValueError(
-                f"SoftmaxTree: node {int(parents[index])} has the child {int(nodes[index])}, which {what}. "
-                "Number the inner nodes from the root, 0, down."
+                f"SoftmaxTree: node {int(parents[index])} has the child {int(nodes[index])}, which "
+                f"{what}. Number the inner nodes from the root, 0, down."
             )
     counts = np.bincount(nodes, minlength=n_nodes)[1:]
     if (counts != 1).any():
         node = 1 + int(np.argmax(counts != 1))
         above = parents[nodes == node]
         got = f"{int(above[0])} and {int(above[1])}" if len(above) else "none"
-        raise ValueError(f"SoftmaxTree: each inner node but the root must have one parent, got {got} for node {node}.")
+        raise ValueError(
+            f"SoftmaxTree: each inner node but the root must have one parent, got {got} for node "
+            f"{node}."
+        )
 
 
 def _check_classes(children: Ints, parents: Ints) -> None:
@@ -128,7 +141,9 @@ def _check_classes(children: Ints, parents: Ints) -> None:
     ordered = np.sort(classes)
     if (ordered == np.arange(len(ordered))).all():
         return
-    wanted = f"SoftmaxTree: each class 0..V-1 must be one leaf, but in a tree of {len(ordered)} leaves"
+    wanted = (
+        f"SoftmaxTree: each class 0..V-1 must be one leaf, but in a tree of {len(ordered)} leaves"
+    )
     duplicates = np.flatnonzero(ordered[1:] == ordered[:-1])
     if len(duplicates):
         class_index = int(ordered[duplicates[0]])
@@ -136,7 +151,9 @@ def _check_classes(children: Ints, parents: Ints) -> None:
         nodes = f"{int(above[0])} and {int(above[1])}"
         raise ValueError(f"{wanted} class {class_index} occurs twice, below the nodes {nodes}.")
     missing = int(np.argmax(ordered != np.arange(len(ordered))))
-    raise ValueError(f"{wanted} class {missing} is missing, and the largest class is {int(ordered[-1])}.")
+    raise ValueError(
+        f"{wanted} class {missing} is missing, and the largest class is {int(ordered[-1])}."
+    )
 
 
 def _format(values: Ints) -> str:

@@ -24,7 +24,8 @@ class Balance:
 
     weights: Doubles  # positive weight of each row
     shares: Doubles  # target share of each cluster's weight in its left part
-    slack: float  # maximum deviation, relative to the smaller share of both parts; 0 is the nearest cut
+    # maximum deviation, relative to the smaller share of both parts; 0 is the nearest cut
+    slack: float
 
     def cut(self, scores: Floats, starts: Ints) -> tuple[Ints, Ints]:
         """Sort each cluster by score; cut at the sign change, or as near as the balance allows."""
@@ -37,7 +38,9 @@ class Balance:
         # The values of each row are for the cut after it; the last row has none.
         fractions = (cumulative - (cumulative - weights)[starts][cluster]) / totals[cluster]
         deviation = np.abs(fractions - self.shares[cluster])
-        excess = np.maximum(deviation - (self.slack * np.minimum(self.shares, 1 - self.shares))[cluster], 0)
+        excess = np.maximum(
+            deviation - (self.slack * np.minimum(self.shares, 1 - self.shares))[cluster], 0
+        )
         excess[starts + sizes - 1] = np.inf
         sign_change = starts + np.add.reduceat((scores < 0).astype(np.int64), starts) - 1
         distance = np.abs(np.arange(len(scores)) - sign_change[cluster]).astype(np.float64)
@@ -74,20 +77,29 @@ def balanced_split(
             break
         was_left = is_left
         parts = np.stack([starts, starts + left_sizes], axis=1).ravel()
-        means = np.add.reduceat(weighted[order], parts) / np.add.reduceat(weights[order], parts)[:, None]
+        means = (
+            np.add.reduceat(weighted[order], parts)
+            / np.add.reduceat(weights[order], parts)[:, None]
+        )
         left, right = means[::2], means[1::2]
-        order, left_sizes = balance.cut(_scores(vectors, right - left, (left + right) / 2, cluster), starts)
+        order, left_sizes = balance.cut(
+            _scores(vectors, right - left, (left + right) / 2, cluster), starts
+        )
     return order, left_sizes
 
 
-def _scores(vectors: Floats, directions: NDArray[Any], centers: NDArray[Any], cluster: Ints) -> Floats:
+def _scores(
+    vectors: Floats, directions: NDArray[Any], centers: NDArray[Any], cluster: Ints
+) -> Floats:
     """Project each row, minus its cluster's center, on its cluster's direction."""
     center_scores = np.einsum("ij,ij->i", centers, directions)
     scores: Floats = np.einsum("ij,ij->i", vectors, directions[cluster]) - center_scores[cluster]
     return scores
 
 
-def balanced_k_means(vectors: Floats, weights: Floats, loads: Doubles, labels: Ints, capacity: float) -> Ints:
+def balanced_k_means(
+    vectors: Floats, weights: Floats, loads: Doubles, labels: Ints, capacity: float
+) -> Ints:
     """Improve clusters by Lloyd's algorithm with a maximum load per cluster; return the labels."""
     n_clusters = int(labels.max()) + 1
     means = np.empty((n_clusters, vectors.shape[1]), dtype=np.float32)
@@ -102,7 +114,9 @@ def balanced_k_means(vectors: Floats, weights: Floats, loads: Doubles, labels: I
     return labels
 
 
-def _assign(vectors: Floats, weights: Floats, loads: Doubles, means: Floats, capacity: float) -> Ints:
+def _assign(
+    vectors: Floats, weights: Floats, loads: Doubles, means: Floats, capacity: float
+) -> Ints:
     """Assign rows to the nearest open cluster, in rounds, in the order of the loss elsewhere."""
     labels = np.zeros(len(vectors), dtype=np.int64)
     remaining = np.full(len(means), capacity)
@@ -129,7 +143,8 @@ def _assign(vectors: Floats, weights: Floats, loads: Doubles, means: Floats, cap
         is_open[nearest[~fits]] = False
         waiting, nearest = waiting[~fits], nearest[~fits]
     if len(waiting):
-        # Equal rows are rejected by one cluster after the other; together they fill the emptiest ones.
+        # Equal rows are rejected by one cluster after the other; together they fill the emptiest
+        # ones.
         emptiest = np.argsort(-remaining, kind="stable")
         levels = np.cumsum(np.maximum(remaining[emptiest], 0))
         load_centers = np.cumsum(loads[waiting]) - loads[waiting] / 2
@@ -158,7 +173,8 @@ def _nearest(vectors: Floats, means: Floats) -> tuple[Ints, Floats]:
 
 def exchange(vectors: Floats, weights: Floats, labels: Ints, price: float) -> Ints:
     """Move rows to lower the variance in clusters plus ``price`` times the mean cluster size."""
-    # By Hartigan & Wong (1979): unlike Lloyd's method, it accounts for how a move changes the means.
+    # By Hartigan & Wong (1979): unlike Lloyd's method, it accounts for how a move changes the
+    # means.
     rows = vectors.astype(np.float64)
     shares = weights.astype(np.float64)
     labels = labels.copy()
@@ -185,8 +201,12 @@ def exchange(vectors: Floats, weights: Floats, labels: Ints, price: float) -> In
                 continue
             add(row, -1, labels[row])
             share, vector = shares[row], rows[row]
-            distances = norms - 2 * np.einsum("ij,j->i", means, vector) + np.einsum("j,j->", vector, vector)
-            losses = share * loads / (share + loads) * distances + price * (loads + share * (sizes + 1))
+            distances = (
+                norms - 2 * np.einsum("ij,j->i", means, vector) + np.einsum("j,j->", vector, vector)
+            )
+            losses = share * loads / (share + loads) * distances + price * (
+                loads + share * (sizes + 1)
+            )
             labels[row] = losses.argmin()
             add(row, 1, labels[row])
         if (labels == before).all():

@@ -22,11 +22,17 @@ from sklearn_hashnlp.trees._arrays import (
     ranges,
     renumber,
 )
-from sklearn_hashnlp.trees._balanced_kmeans import Balance, balanced_k_means, balanced_split, exchange
+from sklearn_hashnlp.trees._balanced_kmeans import (
+    Balance,
+    balanced_k_means,
+    balanced_split,
+    exchange,
+)
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 _CAPACITY = 1.5  # maximum size of a cluster below the root, relative to the mean
-_PRICE = 0.01  # of a score for each class, times the root of the number of classes; as a share of the variance
+# of a score for each class, times the root of the number of classes; as a share of the variance
+_PRICE = 0.01
 _MIN_SHARE = 1e-12  # minimum weight of a class in a mean, for float32
 
 
@@ -42,35 +48,41 @@ def cluster_tree(
 ) -> SoftmaxTree:
     """Build a tree by clustering vectors of classes, so that similar classes share most of a path.
 
-    Clusters are split from the root down by balanced two-means [1]_, which keeps paths short; nodes with more than two
-    children are split repeatedly. With three children or more, the clusters below the root are then improved by
-    k-means, each with at most 1.5 times the mean size, or with ``balance="cost"`` by moves of single classes [2]_.
+    Clusters are split from the root down by balanced two-means [1]_, which keeps paths short; nodes
+    with more than two children are split repeatedly. With three children or more, the clusters
+    below the root are then improved by k-means, each with at most 1.5 times the mean size, or with
+    ``balance="cost"`` by moves of single classes [2]_.
 
     Parameters
     ----------
     counts : int or array-like of shape (V,)
-        Class counts, zeros allowed, or the number of classes for equal counts. Frequent classes have a larger weight in
-        the means.
+        Class counts, zeros allowed, or the number of classes for equal counts. Frequent classes
+        have a larger weight in the means.
     vectors : array-like of float, shape (V, d)
-        A vector for each class, such as the mean hidden state of a trained network over the contexts of the class.
-        Classes with zero vectors are put next to each other.
+        A vector for each class, such as the mean hidden state of a trained network over the
+        contexts of the class. Classes with zero vectors are put next to each other.
     arity : int, "sqrt" or sequence of int, default=2
-        Maximum number of clusters of a node. 2 is a deep binary tree; "sqrt" a tree of two levels with about sqrt(V)
-        clusters of about sqrt(V) classes. A sequence has a number for each level from the root down, and the clusters
-        below the last level are not split: (100,) is a tree of two levels, (150, 10) of three.
+        Maximum number of clusters of a node. 2 is a deep binary tree; "sqrt" a tree of two levels
+        with about sqrt(V) clusters of about sqrt(V) classes. A sequence has a number for each level
+        from the root down, and the clusters below the last level are not split: (100,) is a tree of
+        two levels, (150, 10) of three.
     leaf_size : int, default=None
-        Maximum number of classes of a cluster below the root that becomes one node with a child for each class; by
-        default the arity, and unlimited below the last level of "sqrt" or a sequence.
+        Maximum number of classes of a cluster below the root that becomes one node with a child for
+        each class; by default the arity, and unlimited below the last level of "sqrt" or a
+        sequence.
     balance : {"auto", "counts", "size", "cost"}, default="auto"
-        What is balanced between the parts of a split: the counts, so that frequent classes have short paths, or the
-        number of classes, so that no path is longer than needed. "auto" is counts for binary trees and size for others.
-        "cost" starts from "size", and then trades the variance within the clusters below the root for the mean number
-        of scores, for trees of two levels: frequent classes may be alone in a cluster, and rare ones share large ones.
+        What is balanced between the parts of a split: the counts, so that frequent classes have
+        short paths, or the number of classes, so that no path is longer than needed. "auto" is
+        counts for binary trees and size for others. "cost" starts from "size", and then trades the
+        variance within the clusters below the root for the mean number of scores, for trees of two
+        levels: frequent classes may be alone in a cluster, and rare ones share large ones.
     slack : float, default=0.4
-        Imbalance allowed to follow the clusters, from 0 (as equal as possible) to less than 1 (nearly any): the smaller
-        part has at least (1 - slack) times its target, unless a class outweighs all others.
+        Imbalance allowed to follow the clusters, from 0 (as equal as possible) to less than 1
+        (nearly any): the smaller part has at least (1 - slack) times its target, unless a class
+        outweighs all others.
     random_state : int, Generator, RandomState or None, default=None
-        Seed of the initial directions of two-means; an int gives the same tree for any number of threads.
+        Seed of the initial directions of two-means; an int gives the same tree for any number of
+        threads.
 
     Returns
     -------
@@ -79,8 +91,10 @@ def cluster_tree(
 
     References
     ----------
-    .. [1] A. Mnih and G. E. Hinton, "A scalable hierarchical distributed language model", NIPS 2008, section 4.
-    .. [2] J. A. Hartigan and M. A. Wong, "A k-means clustering algorithm", Applied Statistics 28, 1979.
+    .. [1] A. Mnih and G. E. Hinton, "A scalable hierarchical distributed language model", NIPS
+           2008, section 4.
+    .. [2] J. A. Hartigan and M. A. Wong, "A k-means clustering algorithm", Applied Statistics 28,
+           1979.
 
     Examples
     --------
@@ -93,7 +107,9 @@ def cluster_tree(
     n_classes = len(weights)
     rows = _check_vectors(vectors, n_classes)
     if balance not in ("auto", "counts", "size", "cost"):
-        raise ValueError(f"cluster_tree: balance must be 'auto', 'counts', 'size' or 'cost', got {balance!r}.")
+        raise ValueError(
+            f"cluster_tree: balance must be 'auto', 'counts', 'size' or 'cost', got {balance!r}."
+        )
     if not 0 <= slack < 1:
         raise ValueError(f"cluster_tree: slack must be at least 0 and less than 1, got {slack!r}.")
     levels = _levels(arity, leaf_size, n_classes)
@@ -112,7 +128,9 @@ def cluster_tree(
 def _levels(arity: object, leaf_size: object, n_classes: int) -> list[tuple[int, int]]:
     """Return the maxima of clusters and of unsplit classes per level, the last for deeper ones."""
     if leaf_size is not None and (not is_integer(leaf_size) or leaf_size < 1):
-        raise ValueError(f"cluster_tree: leaf_size must be an integer of at least 1, got {leaf_size!r}.")
+        raise ValueError(
+            f"cluster_tree: leaf_size must be an integer of at least 1, got {leaf_size!r}."
+        )
     below_last = n_classes if leaf_size is None else int(leaf_size)
     if isinstance(arity, list | tuple) and len(arity):
         arities = [check_arity(number, "cluster_tree") for number in arity]
@@ -122,7 +140,10 @@ def _levels(arity: object, leaf_size: object, n_classes: int) -> list[tuple[int,
         arities = [check_arity(arity, "cluster_tree")]
         below_last = arities[0] if leaf_size is None else below_last
     # A node with parts of one class each is not split.
-    levels = [(parts, parts if depth == 0 else max(parts, leaf_size or 1)) for depth, parts in enumerate(arities)]
+    levels = [
+        (parts, parts if depth == 0 else max(parts, leaf_size or 1))
+        for depth, parts in enumerate(arities)
+    ]
     return [*levels, (arities[-1], below_last)]
 
 
@@ -148,7 +169,9 @@ class _Clusters:
             left_parts = parts // 2
             balance = Balance(self.loads[members], left_parts / parts, self.slack)
             offsets = np.cumsum(sizes) - sizes
-            moved, left = balanced_split(self.vectors[members], self.weights[members], balance, offsets, generator)
+            moved, left = balanced_split(
+                self.vectors[members], self.weights[members], balance, offsets, generator
+            )
             order[positions] = members[moved]
             starts = np.stack([starts, starts + left], axis=1).ravel()
             sizes = np.stack([left, sizes - left], axis=1).ravel()
@@ -175,9 +198,12 @@ class _Clusters:
         else:
             # With equal loads, the capacity is an integer number of classes.
             capacity = max(
-                _CAPACITY * loads.sum() / len(sizes), np.ceil(_CAPACITY * len(members) / len(sizes)) * loads.min()
+                _CAPACITY * loads.sum() / len(sizes),
+                np.ceil(_CAPACITY * len(members) / len(sizes)) * loads.min(),
             )
-            labels = balanced_k_means(self.vectors[members], self.weights[members], loads, labels, capacity)
+            labels = balanced_k_means(
+                self.vectors[members], self.weights[members], loads, labels, capacity
+            )
         new_sizes = np.bincount(labels)
         new_sizes = new_sizes[new_sizes > 0]
         if len(new_sizes) > 1:  # else one class that outweighs all others has attracted them
@@ -193,7 +219,8 @@ def _grow(
     parents: list[Ints] = []
     positions: list[Ints] = []
     children: list[Ints] = []
-    # Nodes without children so far: their numbers, and the start and size of their classes in `order`.
+    # Nodes without children so far: their numbers, and the start and size of their classes in
+    # `order`.
     nodes = np.array([0])
     starts = np.array([0])
     sizes = np.array([len(order)])
@@ -212,7 +239,9 @@ def _grow(
         sizes = sizes[~flat]
         if not len(nodes):
             break
-        starts, sizes, owners = clusters.split(order, starts, sizes, np.minimum(arity, sizes), generator)
+        starts, sizes, owners = clusters.split(
+            order, starts, sizes, np.minimum(arity, sizes), generator
+        )
         if depth < len(levels) - 1 and arity > 2:
             starts, sizes, owners = _improve(clusters, order, starts, sizes, owners)
         inner = sizes > 1
@@ -230,7 +259,9 @@ def _grow(
     return SoftmaxTree(*renumber(edges, offsets))
 
 
-def _improve(clusters: _Clusters, order: Ints, starts: Ints, sizes: Ints, owners: Ints) -> tuple[Ints, Ints, Ints]:
+def _improve(
+    clusters: _Clusters, order: Ints, starts: Ints, sizes: Ints, owners: Ints
+) -> tuple[Ints, Ints, Ints]:
     """Improve each owner's parts in order; return starts, sizes and owners of nonempty parts."""
     firsts = np.flatnonzero(np.diff(owners, prepend=-1))
     improved = [
@@ -244,16 +275,23 @@ def _improve(clusters: _Clusters, order: Ints, starts: Ints, sizes: Ints, owners
 
 def _check_vectors(vectors: ArrayLike, n_classes: int) -> Floats:
     rows = np.asarray(vectors)
-    if rows.ndim != 2 or len(rows) != n_classes or rows.shape[1] == 0 or rows.dtype.kind not in "iuf":
+    if (
+        rows.ndim != 2
+        or len(rows) != n_classes
+        or rows.shape[1] == 0
+        or rows.dtype.kind not in "iuf"
+    ):
         raise ValueError(
-            f"cluster_tree: vectors must be numbers of shape ({n_classes}, d), one vector for each class, "
-            f"got an array of {rows.dtype} with shape {rows.shape}."
+            f"cluster_tree: vectors must be numbers of shape ({n_classes}, d), one vector for each "
+            f"class, got an array of {rows.dtype} with shape {rows.shape}."
         )
     finite = np.isfinite(rows).all(axis=1)
     if not finite.all():
         raise ValueError(
-            f"cluster_tree: vectors must be finite, got NaN or an infinity for class {int(np.argmin(finite))}."
+            "cluster_tree: vectors must be finite, got NaN or an infinity for class "
+            f"{int(np.argmin(finite))}."
         )
     # Two-means compares squares: scaled to a maximum of one, they cannot overflow float32.
     largest = float(np.abs(rows).max())
-    return (rows / largest if largest > 0 else rows).astype(np.float32, order="C")  # sums depend on the order
+    # sums depend on the order
+    return (rows / largest if largest > 0 else rows).astype(np.float32, order="C")

@@ -14,19 +14,23 @@ from sklearn_hashnlp.trees._arrays import Ints, renumber
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 
-def tree_from_nested(nested: Sequence[Any] | int, names: Iterable[Hashable] | None = None) -> SoftmaxTree:
+def tree_from_nested(
+    nested: Sequence[Any] | int, names: Iterable[Hashable] | None = None
+) -> SoftmaxTree:
     """Build a tree from nested lists of classes or their names.
 
-    Inner nodes are numbered in pre-order: a list before the lists inside it, starting with the first.
+    Inner nodes are numbered in pre-order: a list before the lists inside it, starting with the
+    first.
 
     Parameters
     ----------
     nested : list, tuple, int or str
-        A list is an inner node and an int a class; every class 0..V-1 occurs once. The int 0 alone is the tree of one
-        class. Strings are names of classes.
+        A list is an inner node and an int a class; every class 0..V-1 occurs once. The int 0 alone
+        is the tree of one class. Strings are names of classes.
     names : iterable, default=None
-        The names of classes 0, 1, and so on, each of which is a leaf. None sorts the strings, like a classifier's
-        ``classes_``. For a language model the names are ``list(model.vocabulary_)[:-1]``.
+        The names of classes 0, 1, and so on, each of which is a leaf. None sorts the strings, like
+        a classifier's ``classes_``. For a language model the names are
+        ``list(model.vocabulary_)[:-1]``.
 
     Returns
     -------
@@ -36,7 +40,8 @@ def tree_from_nested(nested: Sequence[Any] | int, names: Iterable[Hashable] | No
     Raises
     ------
     ValueError
-        If a class is missing or occurs twice, a list has fewer than two items, or a leaf is not in ``names``.
+        If a class is missing or occurs twice, a list has fewer than two items, or a leaf is not in
+        ``names``.
 
     Examples
     --------
@@ -63,11 +68,15 @@ def tree_from_nested(nested: Sequence[Any] | int, names: Iterable[Hashable] | No
             blocks[parent].append(number)
     classes = np.array(_classes_of(leaves, names), dtype=np.int64)
     if not blocks and classes[0] != 0:
-        raise ValueError(f"tree_from_nested: the class of a tree of one class must be 0, got {nested}.")
+        raise ValueError(
+            f"tree_from_nested: the class of a tree of one class must be 0, got {nested}."
+        )
     flat = np.array([child for block in blocks for child in block], dtype=np.int64)
     is_leaf = flat < 0
     flat[is_leaf] = ~classes[~flat[is_leaf]]
-    return SoftmaxTree(flat, np.append(0, np.cumsum([len(block) for block in blocks], dtype=np.int64)))
+    return SoftmaxTree(
+        flat, np.append(0, np.cumsum([len(block) for block in blocks], dtype=np.int64))
+    )
 
 
 def _classes_of(leaves: list[Any], names: Iterable[Hashable] | None) -> list[int]:
@@ -79,8 +88,8 @@ def _classes_of(leaves: list[Any], names: Iterable[Hashable] | None) -> list[int
     for leaf in leaves:
         if not isinstance(leaf, (int, np.integer)) or isinstance(leaf, bool) or leaf < 0:
             raise TypeError(
-                "tree_from_nested: items must be lists, tuples or classes, which are all strings or all integers of at "
-                f"least 0, got {leaf!r} ({type(leaf).__name__})."
+                "tree_from_nested: items must be lists, tuples or classes, which are all strings "
+                f"or all integers of at least 0, got {leaf!r} ({type(leaf).__name__})."
             )
     return [int(leaf) for leaf in leaves]
 
@@ -93,23 +102,28 @@ def _classes_of_names(leaves: list[Any], names: list[Hashable]) -> list[int]:
             raise ValueError(f"tree_from_nested: {repeated!r} occurs twice among the {kind}.")
     for leaf in leaves:
         if leaf not in class_of:
-            raise ValueError(f"tree_from_nested: the leaf {leaf!r} is not among the {len(names)} names.")
+            raise ValueError(
+                f"tree_from_nested: the leaf {leaf!r} is not among the {len(names)} names."
+            )
     missing = class_of.keys() - set(leaves)
     if missing:
-        raise ValueError(f"tree_from_nested: the name {min(missing, key=class_of.__getitem__)!r} is no leaf.")
+        raise ValueError(
+            f"tree_from_nested: the name {min(missing, key=class_of.__getitem__)!r} is no leaf."
+        )
     return [class_of[leaf] for leaf in leaves]
 
 
 def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:
     """Build a tree from the path of each class, the branches from the root to it.
 
-    Inner nodes are numbered in pre-order: a node before its children, starting with the subtree of the first child.
+    Inner nodes are numbered in pre-order: a node before its children, starting with the subtree of
+    the first child.
 
     Parameters
     ----------
     paths : sequence of sequences of int
-        The branches of class 0, 1, ..., V - 1, from the root down: 0 is a node's first child, 1 its second, and so on.
-        ``[()]`` is the tree of one class.
+        The branches of class 0, 1, ..., V - 1, from the root down: 0 is a node's first child, 1 its
+        second, and so on. ``[()]`` is the tree of one class.
 
     Returns
     -------
@@ -118,7 +132,8 @@ def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:
     Raises
     ------
     ValueError
-        If two classes have the same path, a path is a prefix of another, or an inner node lacks a branch.
+        If two classes have the same path, a path is a prefix of another, or an inner node lacks a
+        branch.
 
     Examples
     --------
@@ -128,8 +143,12 @@ def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:
     """
     lengths = np.fromiter((len(path) for path in paths), dtype=np.int64, count=len(paths))
     if not len(lengths):
-        raise ValueError("tree_from_paths: paths must have the path of one class or more, got none.")
-    branches = np.fromiter(map(index, chain.from_iterable(paths)), dtype=np.int64, count=int(lengths.sum()))
+        raise ValueError(
+            "tree_from_paths: paths must have the path of one class or more, got none."
+        )
+    branches = np.fromiter(
+        map(index, chain.from_iterable(paths)), dtype=np.int64, count=int(lengths.sum())
+    )
     if len(lengths) == 1 and not len(branches):
         return SoftmaxTree([], [0])
     starts = np.cumsum(lengths) - lengths
@@ -138,8 +157,8 @@ def tree_from_paths(paths: Sequence[Sequence[int]]) -> SoftmaxTree:
         edge = int(np.argmax(wrong))
         owner = int(np.searchsorted(starts + lengths, edge, side="right"))
         raise ValueError(
-            f"tree_from_paths: branches must be in 0..{len(lengths) - 1}, below the number of classes, got "
-            f"{int(branches[edge])} in the path of class {owner}."
+            f"tree_from_paths: branches must be in 0..{len(lengths) - 1}, below the number of "
+            f"classes, got {int(branches[edge])} in the path of class {owner}."
         )
     children, offsets = _grow(starts, lengths, branches)
     return SoftmaxTree(*renumber(children, offsets))
@@ -158,7 +177,9 @@ def _grow(starts: Ints, lengths: Ints, branches: Ints) -> tuple[Ints, Ints]:
     while len(alive):
         if (lengths[alive] == level).any():
             _refuse_prefix(starts, lengths, branches, alive, nodes, level)
-        edges, of_class = np.unique(nodes * n_classes + branches[starts[alive] + level], return_inverse=True)
+        edges, of_class = np.unique(
+            nodes * n_classes + branches[starts[alive] + level], return_inverse=True
+        )
         parents, edge_branches = np.divmod(edges, n_classes)
         arity = np.bincount(parents - first)
         wanted = np.arange(len(edges)) - np.repeat(np.cumsum(arity) - arity, arity)
@@ -167,8 +188,9 @@ def _grow(starts: Ints, lengths: Ints, branches: Ints) -> tuple[Ints, Ints]:
             owner = int(alive[np.argmax(of_class == edge)])
             path = branches[starts[owner] : starts[owner] + level].tolist()
             raise ValueError(
-                f"tree_from_paths: the branches of an inner node must count up from 0, but the node at "
-                f"{_format(path)}, on the path of class {owner}, has no branch {int(wanted[edge])}."
+                "tree_from_paths: the branches of an inner node must count up from 0, but the "
+                f"node at {_format(path)}, on the path of class {owner}, has no branch "
+                f"{int(wanted[edge])}."
             )
         ends = lengths[alive] == level + 1
         n_here = np.bincount(of_class, minlength=len(edges))
@@ -187,7 +209,9 @@ def _grow(starts: Ints, lengths: Ints, branches: Ints) -> tuple[Ints, Ints]:
     return np.concatenate(children), np.append(0, np.cumsum(np.concatenate(arities)))
 
 
-def _refuse_prefix(starts: Ints, lengths: Ints, branches: Ints, alive: Ints, nodes_reached: Ints, length: int) -> None:
+def _refuse_prefix(
+    starts: Ints, lengths: Ints, branches: Ints, alive: Ints, nodes_reached: Ints, length: int
+) -> None:
     """Raise a ValueError for two classes at a node at which a path ends."""
     for ending in np.flatnonzero(lengths[alive] == length).tolist():
         others = alive[(nodes_reached == nodes_reached[ending]) & (alive != alive[ending])]
@@ -195,8 +219,8 @@ def _refuse_prefix(starts: Ints, lengths: Ints, branches: Ints, alive: Ints, nod
             first = int(alive[ending])
             path = branches[starts[first] : starts[first] + length].tolist()
             raise ValueError(
-                f"tree_from_paths: no path may be another's or its prefix, got {_format(path)} of class {first}, which "
-                f"is the path of class {int(others[0])} or its prefix."
+                f"tree_from_paths: no path may be another's or its prefix, got {_format(path)} of "
+                f"class {first}, which is the path of class {int(others[0])} or its prefix."
             )
 
 

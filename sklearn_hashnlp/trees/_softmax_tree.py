@@ -48,22 +48,25 @@ class DepthStatistics(NamedTuple):
 class SoftmaxTree:
     """A tree with classes as leaves; each inner node predicts one of its children.
 
-    The probability of a class is the product of the probabilities of the branches on its path from the root [1]_. An
-    inner node with two children has a sigmoid of one score, the log-odds of the right child, child 1; a node with more
-    children has a softmax over one score per child. The tree is immutable.
+    The probability of a class is the product of the probabilities of the branches on its path from
+    the root [1]_. An inner node with two children has a sigmoid of one score, the log-odds of the
+    right child, child 1; a node with more children has a softmax over one score per child. The tree
+    is immutable.
 
     Parameters
     ----------
     children : array-like of int, shape (n_edges,)
-        The children of node 0, of node 1, and so on, concatenated. A value >= 0 is an inner node, with a number larger
-        than its parent's; a value < 0 is the class ``~value``, that is ``-1 - value``.
+        The children of node 0, of node 1, and so on, concatenated. A value >= 0 is an inner node,
+        with a number larger than its parent's; a value < 0 is the class ``~value``, that is
+        ``-1 - value``.
     offsets : array-like of int, shape (n_nodes + 1,)
-        The children of node i are ``children[offsets[i] : offsets[i + 1]]``; node 0 is the root. ``[0]`` is the tree of
-        one class, which has no inner node.
+        The children of node i are ``children[offsets[i] : offsets[i + 1]]``; node 0 is the root.
+        ``[0]`` is the tree of one class, which has no inner node.
 
     See Also
     --------
-    complete_tree, balanced_tree, random_tree, huffman_tree, two_level_tree, cluster_tree : Build trees of any size.
+    complete_tree, balanced_tree, random_tree, huffman_tree, two_level_tree, cluster_tree : Build
+        trees of any size.
     tree_from_nested, tree_from_paths : Build custom trees.
 
     References
@@ -126,7 +129,8 @@ class SoftmaxTree:
     def score_offsets(self) -> Ints:
         """Start of the scores of each inner node, int64 of shape (n_nodes + 1,).
 
-        Node i has the rows ``score_offsets[i] : score_offsets[i + 1]``: one if it has two children, else one per child.
+        Node i has the rows ``score_offsets[i] : score_offsets[i + 1]``: one if it has two children,
+        else one per child.
         """
         return _read_only(np.append(0, np.cumsum(np.where(self.arities == 2, 1, self.arities))))
 
@@ -174,7 +178,10 @@ class SoftmaxTree:
             Index of the child at each node.
         """
         if not 0 <= class_index < self.n_classes:
-            raise IndexError(f"SoftmaxTree.path: class_index must be in 0..{self.n_classes - 1}, got {class_index}.")
+            raise IndexError(
+                f"SoftmaxTree.path: class_index must be in 0..{self.n_classes - 1}, got "
+                f"{class_index}."
+            )
         nodes, branches = [], []
         node, branch = int(self.class_parent[class_index]), int(self.class_branch[class_index])
         while node >= 0:
@@ -221,8 +228,8 @@ class SoftmaxTree:
     def expected_cost(self, counts: ArrayLike) -> float:
         """Return the mean number of scores on a path, weighted by class counts of shape (V,).
 
-        This is the mean number of rows of a layer's weight that a training sample updates: one for a node with two
-        children, one per child for any other node. For a flat tree it is V.
+        This is the mean number of rows of a layer's weight that a training sample updates: one for
+        a node with two children, one per child for any other node. For a flat tree it is V.
         """
         return self._average(self._path_sums(np.diff(self.score_offsets)), counts, "expected_cost")
 
@@ -231,7 +238,11 @@ class SoftmaxTree:
         mean = float(self.depths.mean())
         expected = mean if counts is None else self.expected_depth(counts)
         return DepthStatistics(
-            int(self.depths.min()), float(np.median(self.depths)), mean, int(self.depths.max()), expected
+            int(self.depths.min()),
+            float(np.median(self.depths)),
+            mean,
+            int(self.depths.max()),
+            expected,
         )
 
     def draw(self, names: Sequence[str] | None = None, *, max_lines: int | None = 1000) -> str:
@@ -246,7 +257,8 @@ class SoftmaxTree:
         """
         if names is not None and len(names) != self.n_classes:
             raise ValueError(
-                f"SoftmaxTree.draw: names must have one name for each of {self.n_classes} classes, got {len(names)}."
+                f"SoftmaxTree.draw: names must have one name for each of {self.n_classes} classes, "
+                f"got {len(names)}."
             )
 
         def name(child: int) -> str:
@@ -274,12 +286,16 @@ class SoftmaxTree:
     def to_nested(self, node: int = 0) -> Any:
         """Return nested lists of classes below an inner node, as for :func:`tree_from_nested`.
 
-        There is a list for each inner node, an int for each class; the int 0 for the tree of one class.
+        There is a list for each inner node, an int for each class; the int 0 for the tree of one
+        class.
         """
         if self.n_classes == 1 and node == 0:
             return 0
         if not 0 <= node < self.n_nodes:
-            raise IndexError(f"SoftmaxTree.to_nested: node must be an inner node in 0..{self.n_nodes - 1}, got {node}.")
+            raise IndexError(
+                f"SoftmaxTree.to_nested: node must be an inner node in 0..{self.n_nodes - 1}, got "
+                f"{node}."
+            )
         children, offsets = self.children.tolist(), self.offsets.tolist()
         lists: list[list[Any]] = [[] for _ in range(self.n_nodes)]
         for number, inside in enumerate(lists):
@@ -297,8 +313,8 @@ class SoftmaxTree:
         missing = [name for name in ("children", "offsets") if name not in arrays]
         if missing:
             raise ValueError(
-                f"SoftmaxTree.from_arrays: arrays must have children and offsets, but {missing[0]} is not among "
-                f"{sorted(arrays)}."
+                f"SoftmaxTree.from_arrays: arrays must have children and offsets, but {missing[0]} "
+                f"is not among {sorted(arrays)}."
             )
         return cls(arrays["children"], arrays["offsets"])
 
@@ -312,7 +328,9 @@ class SoftmaxTree:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SoftmaxTree):
             return NotImplemented
-        return np.array_equal(self.children, other.children) and np.array_equal(self.offsets, other.offsets)
+        return np.array_equal(self.children, other.children) and np.array_equal(
+            self.offsets, other.offsets
+        )
 
     def __hash__(self) -> int:
         return hash((self.children.tobytes(), self.offsets.tobytes()))

@@ -22,8 +22,9 @@ from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
     """Build a tree of minimum depth: each node distributes its classes evenly over its children.
 
-    The leaves are the classes in their order, so neighboring classes share most of their path. It suits classes in a
-    meaningful order; :func:`huffman_tree` has shorter expected paths, and :func:`cluster_tree` predicts better.
+    The leaves are the classes in their order, so neighboring classes share most of their path. It
+    suits classes in a meaningful order; :func:`huffman_tree` has shorter expected paths, and
+    :func:`cluster_tree` predicts better.
 
     Parameters
     ----------
@@ -57,7 +58,9 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
         parents = np.repeat(np.arange(len(sizes)), below)
         branches = np.arange(len(parents)) - np.repeat(np.cumsum(below) - below, below)
         smaller, n_larger = np.divmod(sizes, below)
-        starts = (starts[parents] + branches * smaller[parents]) + np.minimum(branches, n_larger[parents])
+        starts = (starts[parents] + branches * smaller[parents]) + np.minimum(
+            branches, n_larger[parents]
+        )
         sizes = smaller[parents] + (branches < n_larger[parents])
         inner = sizes > 1
         children.append(np.where(inner, n_nodes + np.cumsum(inner) - 1, ~starts))
@@ -72,9 +75,10 @@ def balanced_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
 def complete_tree(counts: ArrayLike | int) -> SoftmaxTree:
     """Build the complete binary tree: every level except the last is full.
 
-    It is the tree of Paddle's hierarchical sigmoid: in the heap 1, 2, ..., 2V - 1 the inner nodes are 1..V-1 and class
-    c is the leaf c + V. So for i = 0 .. bit_length(c + V) - 2, from the leaf up, the path of class c has the node
-    ``((c + V) >> (i + 1)) - 1`` and the branch ``((c + V) >> i) & 1``; branch 1 is the right child.
+    It is the tree of Paddle's hierarchical sigmoid: in the heap 1, 2, ..., 2V - 1 the inner nodes
+    are 1..V-1 and class c is the leaf c + V. So for i = 0 .. bit_length(c + V) - 2, from the leaf
+    up, the path of class c has the node ``((c + V) >> (i + 1)) - 1`` and the branch
+    ``((c + V) >> i) & 1``; branch 1 is the right child.
 
     Parameters
     ----------
@@ -88,7 +92,8 @@ def complete_tree(counts: ArrayLike | int) -> SoftmaxTree:
 
     References
     ----------
-    F. Morin and Y. Bengio, "Hierarchical probabilistic neural network language model", AISTATS 2005.
+    F. Morin and Y. Bengio, "Hierarchical probabilistic neural network language model", AISTATS
+    2005.
 
     Examples
     --------
@@ -136,7 +141,9 @@ def random_tree(counts: ArrayLike | int, *, random_state: RandomState = None) ->
         n_nodes += n_pairs
     # Merges were numbered from the leaves up; the last is the root.
     edges, offsets = renumber(
-        np.concatenate(children), np.arange(0, 2 * n_nodes + 1, 2), np.arange(n_nodes)[::-1].astype(np.int64)
+        np.concatenate(children),
+        np.arange(0, 2 * n_nodes + 1, 2),
+        np.arange(n_nodes)[::-1].astype(np.int64),
     )
     return SoftmaxTree(*renumber(edges, offsets))
 
@@ -144,8 +151,9 @@ def random_tree(counts: ArrayLike | int, *, random_state: RandomState = None) ->
 def huffman_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
     """Build a Huffman tree: no tree of this arity has a shorter expected path under the counts.
 
-    The least frequent classes are merged first. Unrelated words share nodes, since the tree only depends on
-    frequencies: it is fast, but a language model predicts better with :func:`cluster_tree`.
+    The least frequent classes are merged first. Unrelated words share nodes, since the tree only
+    depends on frequencies: it is fast, but a language model predicts better with
+    :func:`cluster_tree`.
 
     Parameters
     ----------
@@ -157,12 +165,14 @@ def huffman_tree(counts: ArrayLike | int, arity: int = 2) -> SoftmaxTree:
     Returns
     -------
     SoftmaxTree
-        Nodes, and the children of a node, are numbered from the most to the least frequent. Among equal counts, single
-        classes are merged before nodes, which keeps the longest path short, and smaller classes before larger ones.
+        Nodes, and the children of a node, are numbered from the most to the least frequent. Among
+        equal counts, single classes are merged before nodes, which keeps the longest path short,
+        and smaller classes before larger ones.
 
     References
     ----------
-    D. A. Huffman, "A method for the construction of minimum-redundancy codes", Proceedings of the IRE 40, 1952.
+    D. A. Huffman, "A method for the construction of minimum-redundancy codes", Proceedings of the
+    IRE 40, 1952.
 
     Examples
     --------
@@ -201,7 +211,9 @@ def _merge(
         weight = 0.0
         taken = []
         for _ in range(take):
-            if merge == len(merge_weights) or (leaf < n_leaves and leaf_weights[leaf] <= merge_weights[merge]):
+            if merge == len(merge_weights) or (
+                leaf < n_leaves and leaf_weights[leaf] <= merge_weights[merge]
+            ):
                 weight += leaf_weights[leaf]
                 taken.append(leaves[leaf])
                 leaf += 1
@@ -217,28 +229,30 @@ def _merge(
 def two_level_tree(counts: ArrayLike | int, n_groups: int | None = None) -> SoftmaxTree:
     """Build a tree of two levels: a softmax over groups, then one over the classes of a group.
 
-    Groups are runs of the classes from the most to the least frequent, with nearly equal sums of the *square roots* of
-    the counts. With G groups of sizes s and shares m of all counts, a class costs ``G + sum(m * s)`` scores on average.
-    These groups minimize the cost; groups of equal share, or of equal size, cost G + V / G.
+    Groups are runs of the classes from the most to the least frequent, with nearly equal sums of
+    the *square roots* of the counts. With G groups of sizes s and shares m of all counts, a class
+    costs ``G + sum(m * s)`` scores on average. These groups minimize the cost; groups of equal
+    share, or of equal size, cost G + V / G.
 
     Parameters
     ----------
     counts : int or array-like of shape (V,)
         Class counts, zeros allowed, or the number of classes for equal counts.
     n_groups : int, default=None
-        Number G of groups, 1..V; the tree has fewer if a class outweighs a group. By default the number with the
-        fewest scores, the sum of sqrt(p) over the classes' shares p of all counts: at most sqrt(V), for equal counts.
+        Number G of groups, 1..V; the tree has fewer if a class outweighs a group. By default the
+        number with the fewest scores, the sum of sqrt(p) over the classes' shares p of all counts:
+        at most sqrt(V), for equal counts.
 
     Returns
     -------
     SoftmaxTree
-        The most frequent group first. A group of one class is a child of the root, and so are the classes of a single
-        group.
+        The most frequent group first. A group of one class is a child of the root, and so are the
+        classes of a single group.
 
     References
     ----------
-    T. Mikolov, S. Kombrink, L. Burget, J. Cernocky and S. Khudanpur, "Extensions of recurrent neural network language
-    model", ICASSP 2011, for groups by frequency.
+    T. Mikolov, S. Kombrink, L. Burget, J. Cernocky and S. Khudanpur, "Extensions of recurrent
+    neural network language model", ICASSP 2011, for groups by frequency.
 
     Examples
     --------
@@ -254,7 +268,8 @@ def two_level_tree(counts: ArrayLike | int, n_groups: int | None = None) -> Soft
         n_groups = round(float(roots.sum()))
     elif not is_integer(n_groups) or not 1 <= n_groups <= n_classes:
         raise ValueError(
-            f"two_level_tree: n_groups must be in 1..{n_classes}, the number of classes, got {n_groups!r}."
+            f"two_level_tree: n_groups must be in 1..{n_classes}, the number of classes, got "
+            f"{n_groups!r}."
         )
     order = np.argsort(-weights, kind="stable")
     middles = np.cumsum(roots[order]) - roots[order] / 2
@@ -281,14 +296,16 @@ ClassTree: TypeAlias = Literal["balanced", "complete", "huffman", "random", "two
 """Names of the trees that are built from class counts alone."""
 
 
-def class_tree(tree: SoftmaxTree | str, counts: NDArray[np.int64] | int, *, seed: int, caller: str) -> SoftmaxTree:
+def class_tree(
+    tree: SoftmaxTree | str, counts: NDArray[np.int64] | int, *, seed: int, caller: str
+) -> SoftmaxTree:
     """Return the given tree over the labels of a classifier, or build one by name."""
     if isinstance(tree, SoftmaxTree):
         n_classes = counts if isinstance(counts, int) else len(counts)
         if tree.n_classes != n_classes:
             raise ValueError(
-                f"The 'tree' parameter of {caller} must have one class for each label, in the order of classes_. Got "
-                f"{tree!r} and {n_classes} labels."
+                f"The 'tree' parameter of {caller} must have one class for each label, in the "
+                f"order of classes_. Got {tree!r} and {n_classes} labels."
             )
         return tree
     return named_tree(tree, counts, seed=seed)

@@ -1,4 +1,6 @@
-"""Fixtures: a small data set on the disk, the command of the experiments, and a recipe of milliseconds."""
+"""Fixtures: a small data set on the disk, the command of the experiments, and a recipe of
+milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,15 @@ def data(tmp_path: Path) -> Path:
     """Write a folder with the data set trec: sixty training rows and twelve test rows."""
     (tmp_path / "trec").mkdir()
     for file, times in (("train.csv", 15), ("test.csv", 3)):
-        rows = [f'{label},"{text} {i}"' for i in range(times) for label, texts in FILMS.items() for text in texts]
-        (tmp_path / "trec" / file).write_text("label,text\n" + "\n".join(rows) + "\n", encoding="utf-8")
+        rows = [
+            f'{label},"{text} {i}"'
+            for i in range(times)
+            for label, texts in FILMS.items()
+            for text in texts
+        ]
+        (tmp_path / "trec" / file).write_text(
+            "label,text\n" + "\n".join(rows) + "\n", encoding="utf-8"
+        )
     return tmp_path
 
 
@@ -48,7 +57,9 @@ def bench(capsys: pytest.CaptureFixture[str]) -> Any:
 
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A recipe of milliseconds, registered for the time of a test, from a module that other processes find as well."""
+    """A recipe of milliseconds, registered for the time of a test, from a module that other
+    processes find as well.
+    """
     monkeypatch.syspath_prepend(Path(__file__).parent)
     import counting_recipe
 

@@ -23,12 +23,17 @@ class Counting:
     size: int = field(default=4, metadata={"help": "results of a run"})
     dataset: str = field(default="ag", metadata={"help": "some name"})
     fails: tuple[int, ...] = field(
-        default=(), metadata={"help": "seeds whose runs fail at their third result", "recorded": False}
+        default=(),
+        metadata={"help": "seeds whose runs fail at their third result", "recorded": False},
     )
-    dies: tuple[int, ...] = field(default=(), metadata={"help": "seeds whose process ends there", "recorded": False})
+    dies: tuple[int, ...] = field(
+        default=(), metadata={"help": "seeds whose process ends there", "recorded": False}
+    )
     warns: bool = field(default=False, metadata={"help": "whether runs warn", "recorded": False})
     seconds: float = field(default=0.0, metadata={"help": "time a result takes", "recorded": False})
-    here: str = field(default="", metadata={"help": "folder for heartbeat files", "recorded": False})
+    here: str = field(
+        default="", metadata={"help": "folder for heartbeat files", "recorded": False}
+    )
 
 
 def count(settings: Counting, run: Run) -> Iterator[dict[str, Any]]:
@@ -73,7 +78,10 @@ def size(settings: Counting) -> int:
 
 def report(results: Sequence[dict[str, Any]]) -> list[Table]:
     """List all values."""
-    rows = [[result["settings"]["dataset"], str(result["seed"]), str(result["value"])] for result in results]
+    rows = [
+        [result["settings"]["dataset"], str(result["seed"]), str(result["value"])]
+        for result in results
+    ]
     return [Table("Numbers", ["data", "seed", "value"], rows)] if rows else []
 
 

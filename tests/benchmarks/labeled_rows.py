@@ -10,7 +10,10 @@ from benchmarks.commands.scripts import import_script
 from benchmarks.common.data import Rows
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
-FILMS = {"good": ["a fine, funny film", "funny and fine acting"], "bad": ["dull and far too long", "too dull to see"]}
+FILMS = {
+    "good": ["a fine, funny film", "funny and fine acting"],
+    "bad": ["dull and far too long", "too dull to see"],
+}
 
 
 def rows(**labels: int) -> Rows:
@@ -19,7 +22,10 @@ def rows(**labels: int) -> Rows:
 
 
 def read_texts(path: Path) -> list[str]:
-    return [line.partition(",")[2].strip('"') for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    return [
+        line.partition(",")[2].strip('"')
+        for line in path.read_text(encoding="utf-8").splitlines()[1:]
+    ]
 
 
 def run_script(name: str, data: Path, *arguments: str) -> Any:

@@ -1,4 +1,6 @@
-"""The scripts that compare accuracies run on a small set, measure nothing twice, and report what they measured."""
+"""The scripts that compare accuracies run on a small set, measure nothing twice, and report what
+they measured.
+"""
 
 from __future__ import annotations
 
@@ -49,11 +51,18 @@ def test_an_accuracy_is_written_at_once_and_measured_once(data, monkeypatch):
 
 def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
     default = {"classifier__max_epochs": 2, "classifier__batch_size": 32}
-    worth = {("classifier__max_epochs", 4): 5.0, ("classifier__batch_size", 16): -1.0, ("features", "characters"): 2.0}
+    worth = {
+        ("classifier__max_epochs", 4): 5.0,
+        ("classifier__batch_size", 16): -1.0,
+        ("features", "characters"): 2.0,
+    }
 
     def evaluate(model, train, test):
         assert not set(train.texts) & set(test.texts)
-        return {"accuracy": 80 + sum(worth.get(one, 0) for one in model.get_params().items()), "seconds": 1.0}
+        return {
+            "accuracy": 80 + sum(worth.get(one, 0) for one in model.get_params().items()),
+            "seconds": 1.0,
+        }
 
     def model(settings, seed):
         return SimpleNamespace(get_params=lambda: default | settings)
@@ -69,14 +78,19 @@ def test_tuning_keeps_the_best_of_each_parameter_in_turn(data, monkeypatch):
     tried = classifier_accuracy.tune("trec", DataFolder(data), lambda line: None)
     best = {"features": "characters", "classifier__max_epochs": 4}
     assert tried[-1] == {"settings": best, "accuracy": 87}
-    assert [one["accuracy"] for one in tried] == [80, 82, 87, 86, 87]  # a default is not evaluated twice
+    # a default is not evaluated twice
+    assert [one["accuracy"] for one in tried] == [80, 82, 87, 86, 87]
 
 
 def test_calibration_is_measured_on_test_rows(data, monkeypatch, capsys):
     shutil.copytree(data / "trec", data / "languages79")
     monkeypatch.setattr(bench_calibration, "DRAWN", "trec")
     seen, scores = [], bench_calibration.scores
-    monkeypatch.setattr(bench_calibration, "scores", lambda model, rows: seen.append(rows.texts) or scores(model, rows))
+    monkeypatch.setattr(
+        bench_calibration,
+        "scores",
+        lambda model, rows: seen.append(rows.texts) or scores(model, rows),
+    )
     arguments = ["bench_calibration", data, *TREC, "--seeds", "1", "--sizes", "0"]
     models = run_script(*arguments, "--plot", str(data / "plot.png"))["sets"]["trec"]["0"]
     assert list(models) == ["calibrated", "linear"]
@@ -87,7 +101,9 @@ def test_calibration_is_measured_on_test_rows(data, monkeypatch, capsys):
     assert 0.4 < areas["another language"] < 0.6  # here the test rows again
     assert (data / "plot.png").stat().st_size > 10_000
     train, test = (set(read_texts(data / "trec" / file)) for file in ("train.csv", "test.csv"))
-    assert [set(texts) == test for texts in seen] == [True] + [False] * len(bench_calibration.CS) + [True]
+    assert [set(texts) == test for texts in seen] == [True] + [False] * len(
+        bench_calibration.CS
+    ) + [True]
     assert all(set(texts) < train for texts in seen[1:-1])
     monkeypatch.setattr(bench_calibration, "measure", None)
     run_script(*arguments)
@@ -96,11 +112,15 @@ def test_calibration_is_measured_on_test_rows(data, monkeypatch, capsys):
 
 def test_calibration_is_scored_by_the_probability_of_the_predicted_label():
     probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.3, 0.7], [0.3, 0.7]])
-    model = SimpleNamespace(classes_=np.array(["a", "b"]), predict_proba=lambda texts: probabilities)
+    model = SimpleNamespace(
+        classes_=np.array(["a", "b"]), predict_proba=lambda texts: probabilities
+    )
     scores = bench_calibration.scores(model, rows(a=2, b=2)._replace(labels=["a", "b", "b", "b"]))
     log_loss = -np.log([0.9, 0.1, 0.7, 0.7]).mean()
     assert scores == pytest.approx({"accuracy": 75, "ECE": (0.4 + 0.3) / 2, "log loss": log_loss})
-    scores = bench_calibration.scores(model, rows(a=2, b=2)._replace(labels=["a", "b", "b", "unknown"]))
+    scores = bench_calibration.scores(
+        model, rows(a=2, b=2)._replace(labels=["a", "b", "b", "unknown"])
+    )
     assert scores["log loss"] == pytest.approx(-np.log([0.9, 0.1, 0.7]).mean())
     assert scores["accuracy"] == 50
 
@@ -124,17 +144,33 @@ def test_short_texts_are_the_beginnings_of_test_texts(data, monkeypatch, capsys)
 def test_a_change_of_defaults_is_chosen_on_the_other_sets(data, monkeypatch, capsys):
     shutil.copytree(data / "trec", data / "atis")
     shutil.copy(data / "atis" / "test.csv", data / "atis" / "valid.csv")
-    arguments = ["bench_left_out", data, "--sets", "trec", "atis", "--sizes", "20", "0", "--seeds", "2"]
+    arguments = [
+        "bench_left_out",
+        data,
+        "--sets",
+        "trec",
+        "atis",
+        "--sizes",
+        "20",
+        "0",
+        "--seeds",
+        "2",
+    ]
     result = run_script(*arguments, "--changes", "words 1-3", "--cache", str(data / "cache"))
     assert list(result["changes"]) == ["defaults", "words 1-3"]
     assert set(result["changes"]["words 1-3"]["trec"]) == {"20", "0"}
     assert result["changes"]["defaults"]["trec"]["20"]["interval"] == [0, 0]
     assert "| change | 20 rows | all rows |" in capsys.readouterr().out
     monkeypatch.setattr(bench_left_out, "draw", None)
-    assert_same_bits(run_script(*arguments, "--changes", "words 1-3", "--cache", str(data / "cache")), result)
+    assert_same_bits(
+        run_script(*arguments, "--changes", "words 1-3", "--cache", str(data / "cache")), result
+    )
     cells = {"20": {"gain": 0.0}}
     worth = {"x": {"a": 3.0, "b": -1.0, "c": -1.0}, "y": {"a": 0.0, "b": 1.0, "c": 1.0}}
-    changes = {name: {one: {"20": {"gain": gain}} for one, gain in gains.items()} for name, gains in worth.items()}
+    changes = {
+        name: {one: {"20": {"gain": gain}} for one, gain in gains.items()}
+        for name, gains in worth.items()
+    }
     chosen = bench_left_out.left_out({"defaults": dict.fromkeys("abc", cells)} | changes)
     assert {name: one["change"] for name, one in chosen.items()} == {"a": "y", "b": "x", "c": "x"}
 
@@ -155,7 +191,9 @@ def test_samples_of_a_large_set_are_drawn_from_its_halves(monkeypatch):
 def test_changed_labels_and_a_stream_of_nights_are_measured(data, monkeypatch, capsys):
     monkeypatch.setattr(bench_learning_on, "MORE", (1, 10))
     monkeypatch.setattr(bench_learning_on, "NIGHT", 2)
-    cells = run_script("bench_learning_on", data, *TREC, "--sizes", "20", "10000", "--seeds", "1")["sets"]["trec"]
+    cells = run_script("bench_learning_on", data, *TREC, "--sizes", "20", "10000", "--seeds", "1")[
+        "sets"
+    ]["trec"]
     assert list(cells) == ["20"]  # there are no 10,000 rows
     assert set(cells["20"]["change"]) == {"1", "10", "refit"}
     assert len(cells["20"]["nights"]["accuracies"]) == 11
@@ -168,7 +206,9 @@ def test_merged_models_are_compared_with_each_part_and_their_vote(data, monkeypa
     arguments = ["bench_merge", data, "--parts", "2", "--seeds", "1"]
     result = run_script(*arguments)
     assert (list(result["parts"]), result["rows"]) == (["1", "2"], 60)
-    assert_same_bits(result["parts"]["1"]["accuracy"]["merged"], result["parts"]["1"]["accuracy"]["alone"])
+    assert_same_bits(
+        result["parts"]["1"]["accuracy"]["merged"], result["parts"]["1"]["accuracy"]["alone"]
+    )
     assert len(result["parts"]["2"]["accuracy"]["vote"]) == 1
     monkeypatch.setattr(bench_merge, "measure", None)
     run_script(*arguments)
@@ -210,21 +250,42 @@ def test_a_recipe_of_projections_builds_views_and_classifier(output):
 
 
 def test_robustness_is_measured_once_on_test_texts_with_errors(data, monkeypatch):
-    monkeypatch.setattr(robustness_models.DataFolder, "test", lambda self, name: self.read(name, "test.csv"))
+    monkeypatch.setattr(
+        robustness_models.DataFolder, "test", lambda self, name: self.read(name, "test.csv")
+    )
     evaluated, curve = [], robustness_models.curve
-    monkeypatch.setattr(robustness_models, "curve", lambda *rest: evaluated.append(rest[1].texts) or curve(*rest))
-    arguments = ["bench_robustness", data, *TREC, "--seeds", "2", "--models", "svm", "svm-augmented"]
+    monkeypatch.setattr(
+        robustness_models, "curve", lambda *rest: evaluated.append(rest[1].texts) or curve(*rest)
+    )
+    arguments = [
+        "bench_robustness",
+        data,
+        *TREC,
+        "--seeds",
+        "2",
+        "--models",
+        "svm",
+        "svm-augmented",
+    ]
     cells = run_script(*arguments)["sets"]["trec"]
     assert list(cells) == ["svm", "svm-augmented"]
     for results in cells.values():
         assert np.shape(results["runs"]) == (2, len(robustness_models.RATES))
         assert results["accuracy"] == pytest.approx(np.mean(results["runs"], axis=0))
         assert results["accuracy"][0] == 100
-    assert set(cells["svm-augmented"]["chosen"]) == {"features", "lowercase", "distortion", "n_copies"}
+    assert set(cells["svm-augmented"]["chosen"]) == {
+        "features",
+        "lowercase",
+        "distortion",
+        "n_copies",
+    }
     assert (data / "results.png").stat().st_size > 10_000
-    # 6 settings and 3 more are evaluated on validation rows, and each of the two is tested with two seeds.
+    # 6 settings and 3 more are evaluated on validation rows, and each of the two is tested with two
+    # seeds.
     test = sorted(read_texts(data / "trec" / "test.csv"))
-    assert [sorted(texts) == test for texts in evaluated] == [False] * 6 + [True] * 2 + [False] * 3 + [True] * 2
+    assert [sorted(texts) == test for texts in evaluated] == [False] * 6 + [True] * 2 + [
+        False
+    ] * 3 + [True] * 2
     run_script(*arguments)
     assert len(evaluated) == 13
 
@@ -235,6 +296,8 @@ def test_a_curve_is_the_accuracy_at_each_rate_of_errors():
     def predict(given):
         return ["a" if text in texts else "b" for text in given]
 
-    results = robustness_models.curve(predict, rows(a=30)._replace(texts=texts), 0, (0.0, 0.03, 1.0))
+    results = robustness_models.curve(
+        predict, rows(a=30)._replace(texts=texts), 0, (0.0, 0.03, 1.0)
+    )
     assert (results[0], results[2]) == (100, 0)
     assert 40 < results[1] < 95

@@ -33,7 +33,9 @@ def test_a_sample_of_lines_keeps_their_order(tmp_path):
 
 def test_perturbed_documents_differ_in_a_share_of_their_words():
     real = rows(a=40, b=40)
-    longer = real._replace(texts=[" ".join([text, *(f"{text[0]}{i}" for i in range(98))]) for text in real.texts])
+    longer = real._replace(
+        texts=[" ".join([text, *(f"{text[0]}{i}" for i in range(98))]) for text in real.texts]
+    )
 
     def perturbed(seed):
         return list(islice(synthetic_texts.perturbed(longer, share=0.3, seed=seed), 1500))
@@ -43,8 +45,14 @@ def test_perturbed_documents_differ_in_a_share_of_their_words():
     assert {len(text.split()) for text, _ in made} == {100}
     words = {word for text in longer.texts for word in text.split()}
     assert all(set(text.split()) <= words for text, _ in made)
-    others = [word for text, label in made for word in text.split() if re.match("[ab][0-9]", word) and word[0] != label]
-    assert 0.12 < len(others) / (1500 * 100) < 0.17  # half of three in ten come from the other label
+    others = [
+        word
+        for text, label in made
+        for word in text.split()
+        if re.match("[ab][0-9]", word) and word[0] != label
+    ]
+    # half of three in ten come from the other label
+    assert 0.12 < len(others) / (1500 * 100) < 0.17
     (first, second) = synthetic_texts.chunks(iter(made), 15, 10)
     assert [len(first.texts), len(second.texts)] == [10, 5]
     assert list(zip(*first, strict=True)) + list(zip(*second, strict=True)) == made[:15]

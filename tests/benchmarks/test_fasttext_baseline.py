@@ -49,7 +49,8 @@ def test_fasttext_gets_the_same_words_in_shuffled_rows(tmp_path):
 
 def test_the_classifier_is_timed_against_it(data, tmp_path, monkeypatch, capsys):
     (data / "ag_news").symlink_to(data / "trec")
-    (tmp_path / "environment" / "fasttext").mkdir(parents=True)  # another fastText, which must not be taken
+    # another fastText, which must not be taken
+    (tmp_path / "environment" / "fasttext").mkdir(parents=True)
     (tmp_path / "environment" / "fasttext" / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path / "environment")
     for folder in ("fasttext", "fasttext_wheel-0.0.dist-info"):
@@ -57,9 +58,21 @@ def test_the_classifier_is_timed_against_it(data, tmp_path, monkeypatch, capsys)
     (data / "fasttext" / "__init__.py").write_text(FASTTEXT, encoding="utf-8")
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "fasttext", raising=False)
-    arguments = ["--fasttext", str(data), "--seeds", "1", "--repeats", "1", "--part", "speed", "prediction"]
+    arguments = [
+        "--fasttext",
+        str(data),
+        "--seeds",
+        "1",
+        "--repeats",
+        "1",
+        "--part",
+        "speed",
+        "prediction",
+    ]
     results = run_script("bench_classifiers", data, *arguments)
-    assert {"epoch": 3, "lr": 0.05, "form": "raw"}.items() <= results["tuning"]["settings"]["fastText"].items()
+    assert {"epoch": 3, "lr": 0.05, "form": "raw"}.items() <= results["tuning"]["settings"][
+        "fastText"
+    ].items()
     assert results["speed"]["versions"]["fastText"] == "0.0"
     accuracies = {name: model["accuracy"] for name, model in results["speed"]["models"].items()}
     assert accuracies.pop("TextClassifier") == 100
@@ -76,7 +89,8 @@ def test_peers_get_the_form_of_the_texts_that_is_best_on_validation_rows(data, m
         seen.append(path.read_text(encoding="utf-8"))
         return None, 1.0
 
-    def capitals(model, lines, labels, names):  # a peer that is the better, the more capitals there are
+    # a peer that is the better, the more capitals there are
+    def capitals(model, lines, labels, names):
         return 50.0 + sum(line != line.lower() for line in lines)
 
     def train_and_test(lowercase, train, test):
@@ -96,7 +110,9 @@ def test_peers_get_the_form_of_the_texts_that_is_best_on_validation_rows(data, m
     assert {trial["form"] for trial in trials} == {"raw"}
 
     monkeypatch.setattr(DataFolder, "train_valid", lambda self, name: (rows, rows))
-    monkeypatch.setattr(classifier_accuracy, "linear_model", lambda name, model, lowercase: lowercase)
+    monkeypatch.setattr(
+        classifier_accuracy, "linear_model", lambda name, model, lowercase: lowercase
+    )
     monkeypatch.setattr(classifier_accuracy, "train_and_test", train_and_test)
     result = classifier_accuracy.measure_linear("trec", "svm", DataFolder(data))
     assert result["chosen"] == {"lowercase": False}
@@ -105,5 +121,9 @@ def test_peers_get_the_form_of_the_texts_that_is_best_on_validation_rows(data, m
 
 def test_labels_it_does_not_know_are_wrong():
     answers = [["__label__0"], ["__label__1"], [], ["__label__0"]]
-    model = SimpleNamespace(f=SimpleNamespace(multilinePredict=lambda lines, k, threshold, errors: (answers, None)))
-    assert fasttext_baseline.accuracy(model, ["x\n"] * 4, ["a", "a", "a", "unknown"], ["a", "b"]) == 25
+    model = SimpleNamespace(
+        f=SimpleNamespace(multilinePredict=lambda lines, k, threshold, errors: (answers, None))
+    )
+    assert (
+        fasttext_baseline.accuracy(model, ["x\n"] * 4, ["a", "a", "a", "unknown"], ["a", "b"]) == 25
+    )

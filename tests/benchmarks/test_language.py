@@ -29,7 +29,11 @@ from benchmarks.language import (
 )
 from sklearn_hashnlp import HashingNgramVectorizer
 from sklearn_hashnlp.nn import SGNNTransformer, _sentence_network
-from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder, _sentence_reader
+from sklearn_hashnlp.sentences import (
+    DistilledSentenceEncoder,
+    SGNNSentenceEncoder,
+    _sentence_reader,
+)
 from tests.benchmarks.labeled_rows import run_script
 from tests.trainings import assert_same_bits
 
@@ -39,7 +43,20 @@ SENTENCES = [
     for verb in ("sleeps", "plays", "eats")
     for place in ("house", "garden", "barn")
 ]
-WORDS = ["berlin", "germany", "paris", "france", "rome", "italy", "madrid", "spain", "wine", "beer", "red", "blue"]
+WORDS = [
+    "berlin",
+    "germany",
+    "paris",
+    "france",
+    "rome",
+    "italy",
+    "madrid",
+    "spain",
+    "wine",
+    "beer",
+    "red",
+    "blue",
+]
 GENSIM = """
 import numpy as np
 from types import SimpleNamespace
@@ -57,7 +74,9 @@ def folder(tmp_path):
     """Write paragraphs, pairs of sentences, and labeled rows."""
     rows = "\n".join(["label,text", *(f"{i % 2},{text}" for i, text in enumerate(SENTENCES))])
     pairs = [f"{i % 6},{SENTENCES[i]},{SENTENCES[-i]}" for i in range(24)]
-    files = {f"{name}/{part}.csv": rows for name in ("trec", "sst2") for part in ("train", "dev", "test")}
+    files = {
+        f"{name}/{part}.csv": rows for name in ("trec", "sst2") for part in ("train", "dev", "test")
+    }
     files["stsb/dev.csv"] = "\n".join(["score,sentence1,sentence2", *pairs])
     files["wikipedia/paragraphs.txt"] = "\n".join(SENTENCES)
     for path, text in files.items():
@@ -88,7 +107,9 @@ def test_folding_columns_equals_hashing_into_fewer_columns(n_grams):
 
 
 def test_the_vector_of_a_review_is_the_mean_over_its_sentences():
-    lengths = SimpleNamespace(transform=lambda texts: np.array([[len(text), 1.0] for text in texts]))
+    lengths = SimpleNamespace(
+        transform=lambda texts: np.array([[len(text), 1.0] for text in texts])
+    )
     texts = ["One.<br /><br />Three and more. Two!", "", "Four"]
     results = sentence_tasks.text_vectors(lengths, texts, averaged=True)
     assert results == pytest.approx(np.array([[(4 + 15 + 4) / 3, 1], [0, 1], [4, 1]]))
@@ -103,7 +124,9 @@ def encoded(monkeypatch):
     def teacher(_package):
         def encode(texts):
             texts_seen.extend(texts)
-            counts = np.array([[text.count(chr(97 + i)) + 0.1 for i in range(26)] for text in texts])
+            counts = np.array(
+                [[text.count(chr(97 + i)) + 0.1 for i in range(26)] for text in texts]
+            )
             return (counts / np.linalg.norm(counts, axis=1, keepdims=True)).astype(np.float32)
 
         yield encode, {}
@@ -115,7 +138,9 @@ def encoded(monkeypatch):
 
 def test_the_vectors_of_the_source_model_are_cached(folder, encoded):
     def read():
-        return sentence_teacher.TeacherVectors(folder / "vectors", DataFolder(folder), None, {"windows": 20})
+        return sentence_teacher.TeacherVectors(
+            folder / "vectors", DataFolder(folder), None, {"windows": 20}
+        )
 
     vectors = read()
     texts, rows = vectors.training()
@@ -139,7 +164,14 @@ def test_students_are_compared_with_the_source_model_once(folder, encoded, monke
     own = bench_sentence_teacher.OWN
     few = {name: bench_sentence_teacher.STUDENTS[name] for name in ("vectors alone", own)}
     monkeypatch.setattr(bench_sentence_teacher, "STUDENTS", few)
-    arguments = ["bench_sentence_teacher", folder, "--rounds", "1", "--teacher-vectors", str(folder / "vectors")]
+    arguments = [
+        "bench_sentence_teacher",
+        folder,
+        "--rounds",
+        "1",
+        "--teacher-vectors",
+        str(folder / "vectors"),
+    ]
     arguments += ["--sets", "trec", "--models", "vectors alone", own, "teacher"]
     results = run_script(*arguments)["models"]
     assert 0.9 < results[own]["held-out cosine"] <= 1
@@ -181,13 +213,20 @@ def test_an_index_of_the_source_model_is_searched_by_students(folder, encoded, m
     models = result["models"]
     assert result["index"] == 32
     assert list(models) == ["teacher", "TF-IDF, characters", "64", "1024", "augmented"]
-    assert models["64"]["int8"]["bytes"] < models["64"]["float32"]["bytes"] < models["1024"]["float32"]["bytes"]
+    assert (
+        models["64"]["int8"]["bytes"]
+        < models["64"]["float32"]["bytes"]
+        < models["1024"]["float32"]["bytes"]
+    )
     assert models["1024"]["float32"]["student"]["queries"]["10"] > 50
     assert "queries" not in models["teacher"]["teacher"]
     plain, n_texts = learned[0], len(learned[0])
     assert [len(texts) for texts in learned] == [n_texts, n_texts, 2 * n_texts]
     assert learned[2][:n_texts] == plain
-    assert sum(copy == text for copy, text in zip(learned[2][n_texts:], plain, strict=True)) < n_texts / 2
+    assert (
+        sum(copy == text for copy, text in zip(learned[2][n_texts:], plain, strict=True))
+        < n_texts / 2
+    )
     assert "| both, 1,024 n-grams |" in capsys.readouterr().out
     assert (folder / "results.png").stat().st_size > 1000
     n_encoded = len(encoded)
@@ -196,21 +235,35 @@ def test_an_index_of_the_source_model_is_searched_by_students(folder, encoded, m
 
 
 def test_queries_and_their_words_are_in_no_training_text(folder, encoded):
-    vectors = sentence_teacher.TeacherVectors(folder / "vectors", DataFolder(folder), None, {"sentences": 20})
+    vectors = sentence_teacher.TeacherVectors(
+        folder / "vectors", DataFolder(folder), None, {"sentences": 20}
+    )
     queries = vectors.read("queries")[0]
     assert queries == vectors._make("sentences")[-2:]
     assert not set(queries) & set(vectors.training()[0])
-    assert all(any(short in query for query in queries) for short in vectors.read("short queries")[0])
+    assert all(
+        any(short in query for query in queries) for short in vectors.read("short queries")[0]
+    )
     misspelled = vectors.read("queries, 10% errors")[0]
     assert len(misspelled) == len(queries)
     assert not set(misspelled) & set(queries)
 
 
 def test_the_default_of_a_task_is_chosen_by_the_other_tasks():
-    figures = {"stsb": 80.0, "ag_news": 70.0, "imdb": 70.0, "swda": 70.0, "trec": 75.0, "sst2": 75.0}
+    figures = {
+        "stsb": 80.0,
+        "ag_news": 70.0,
+        "imdb": 70.0,
+        "swda": 70.0,
+        "trec": 75.0,
+        "sst2": 75.0,
+    }
     models = {
         "defaults": {"0": figures, "1": figures},
-        "good for search": {"0": figures | {"ag_news": 76.0}, "1": figures | {"imdb": 79.0, "swda": 67.0}},
+        "good for search": {
+            "0": figures | {"ag_news": 76.0},
+            "1": figures | {"imdb": 79.0, "swda": 67.0},
+        },
         "good for classification": {"0": figures | {"trec": 80.0, "stsb": 79.0}},
         "bad": {"0": {name: value - 1 for name, value in figures.items()}},
     }
@@ -223,14 +276,29 @@ def test_the_default_of_a_task_is_chosen_by_the_other_tasks():
     }
     equal = dict.fromkeys(models, gains["defaults"])
     assert sentence_left_out.left_out(equal)["search"] == ("defaults", 0.0, 0.0)
-    assert "| search | good for classification | +0.75 | +0.00 |" in sentence_left_out.tables({"models": models})
+    assert "| search | good for classification | +0.75 | +0.00 |" in sentence_left_out.tables(
+        {"models": models}
+    )
 
 
 def test_changes_of_the_defaults_hold_for_one_encoder_and_end(folder, monkeypatch):
-    names = ("defaults", "equal parts at 30 words", "idf to the power 1", "no training on paragraphs")
-    monkeypatch.setattr(sentence_left_out, "CHANGES", {name: sentence_left_out.CHANGES[name] for name in names})
-    monkeypatch.setattr(sentence_left_out, "FITTED_ON", {"wikipedia": ("stsb", "trec"), "sst2": ("sst2",)})
-    monkeypatch.setattr(sentence_left_out, "TASKS", {"similarity": ("stsb",), "search": ("sst2",), "rest": ("trec",)})
+    names = (
+        "defaults",
+        "equal parts at 30 words",
+        "idf to the power 1",
+        "no training on paragraphs",
+    )
+    monkeypatch.setattr(
+        sentence_left_out, "CHANGES", {name: sentence_left_out.CHANGES[name] for name in names}
+    )
+    monkeypatch.setattr(
+        sentence_left_out, "FITTED_ON", {"wikipedia": ("stsb", "trec"), "sst2": ("sst2",)}
+    )
+    monkeypatch.setattr(
+        sentence_left_out,
+        "TASKS",
+        {"similarity": ("stsb",), "search": ("sst2",), "rest": ("trec",)},
+    )
     seen, figure = {}, sentence_left_out.figure
 
     def constants():
@@ -242,17 +310,26 @@ def test_changes_of_the_defaults_hold_for_one_encoder_and_end(folder, monkeypatc
 
     monkeypatch.setattr(sentence_left_out, "figure", measure)
     before = constants()
-    models = run_script("bench_sentence_encoder", folder, "--part", "defaults", "--seeds", "1")["defaults"]["models"]
+    models = run_script("bench_sentence_encoder", folder, "--part", "defaults", "--seeds", "1")[
+        "defaults"
+    ]["models"]
     assert list(models) == list(names)
     assert set(models["defaults"]["0"]) == {"stsb", "trec", "sst2"}
     assert constants() == before
     assert set(seen) == {"stsb", "trec", "sst2"}
     for measured in seen.values():
-        assert [found[:2] for found in measured] == [before, (30, before[1]), (before[0], 1.0), before]
+        assert [found[:2] for found in measured] == [
+            before,
+            (30, before[1]),
+            (before[0], 1.0),
+            before,
+        ]
         encoders = [encoder for *_, encoder in measured]
         assert encoders[1] is encoders[0]  # not fitted again
         assert len(set(map(id, encoders))) == 3
-        assert [encoder.max_epochs for encoder in encoders[1:]] == [encoders[0].max_epochs] * 2 + [0]
+        assert [encoder.max_epochs for encoder in encoders[1:]] == [encoders[0].max_epochs] * 2 + [
+            0
+        ]
 
 
 def test_ablations_that_the_benchmark_cannot_repeat_are_marked():
@@ -269,24 +346,39 @@ def test_ablations_that_the_benchmark_cannot_repeat_are_marked():
 
 def test_analogies_are_right_if_the_relation_is_a_direction(monkeypatch):
     monkeypatch.setattr(
-        word_vector_tasks, "RELATIONS", {"capital": "berlin-germany paris-france rome-italy madrid-spain"}
+        word_vector_tasks,
+        "RELATIONS",
+        {"capital": "berlin-germany paris-france rome-italy madrid-spain"},
     )
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(len(WORDS), 60)).astype(np.float32)
     vectors[1:8:2] = vectors[0:8:2] + rng.normal(size=60)
     assert word_vector_tasks.analogies(WORDS, vectors, "test") == {"capital": 100.0}
-    vectors[3] = -vectors[3]  # france: of the two questions of paris and madrid one has another answer
+    # france: of the two questions of paris and madrid one has another answer
+    vectors[3] = -vectors[3]
     assert word_vector_tasks.analogies(WORDS, vectors, "test")["capital"] < 100
 
 
 def test_windows_have_the_word_in_the_last_column():
     paragraphs = [np.array([1, 2, 3]), np.array([4])]
-    assert word_vector_models.before(paragraphs, 9, 2).tolist() == [[9, 9, 1], [9, 1, 2], [1, 2, 3], [9, 9, 4]]
-    assert word_vector_models.both_sides(paragraphs, 9, 1).tolist() == [[9, 2, 1], [1, 3, 2], [2, 9, 3], [9, 9, 4]]
+    assert word_vector_models.before(paragraphs, 9, 2).tolist() == [
+        [9, 9, 1],
+        [9, 1, 2],
+        [1, 2, 3],
+        [9, 9, 4],
+    ]
+    assert word_vector_models.both_sides(paragraphs, 9, 1).tolist() == [
+        [9, 2, 1],
+        [1, 3, 2],
+        [2, 9, 3],
+        [9, 9, 4],
+    ]
 
 
 def test_word_vectors_are_compared_with_gensim(folder, monkeypatch):
-    (folder / "wikipedia" / "paragraphs.txt").write_text((" ".join(WORDS) + " \n") * 12, encoding="utf-8")
+    (folder / "wikipedia" / "paragraphs.txt").write_text(
+        (" ".join(WORDS) + " \n") * 12, encoding="utf-8"
+    )
     pairs = "score,sentence1,sentence2\n5,red wine,wine\n1,blue,beer\n2,red,rome paris\n"
     (folder / "stsb" / "dev.csv").write_text(pairs, encoding="utf-8")
     (folder / "gensim" / "models").mkdir(parents=True)
@@ -296,7 +388,9 @@ def test_word_vectors_are_compared_with_gensim(folder, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     for name in ("gensim", "gensim.models"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setattr(bench_word_vectors, "at_least_as_long", lambda train, seconds: (train(1), 1))
+    monkeypatch.setattr(
+        bench_word_vectors, "at_least_as_long", lambda train, seconds: (train(1), 1)
+    )
     relations = {"capital": "x-y berlin-germany x-y rome-italy x-y madrid-spain"}
     monkeypatch.setattr(word_vector_tasks, "RELATIONS", relations)
     result = run_script("bench_word_vectors", folder, "--gensim", str(folder), "--epochs", "1")

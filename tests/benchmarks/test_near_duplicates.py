@@ -1,4 +1,6 @@
-"""The benchmark of near-duplicates: copies have the stated share of changed words, and both searches find them."""
+"""The benchmark of near-duplicates: copies have the stated share of changed words, and both
+searches find them.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ def test_copies_have_the_stated_share_of_changed_words():
         common = (Counter(words) & Counter(copy.split())).total()
         kept.append(len(words) - common - round(rate * 40))
         lengths.append(len(copy.split()))
-    # A changed word is missing in the copy, unless another follows it; a drawn word is hardly ever one of the text.
+    # A changed word is missing in the copy, unless another follows it; a drawn word is hardly ever
+    # one of the text.
     assert -25 < sum(kept) < -3
     assert max(kept) == 0
     assert {39, 40, 41} <= set(lengths)
@@ -70,7 +73,11 @@ def test_bits_are_searched_like_all_distances_one_by_one():
     pairs, _ = near_duplicates.search_bits(texts, "words", 560, 3, 0.4, None)
     projector = near_duplicates.SGNNProjector(n_projections=40, random_state=3)
     bits = projector.transform(near_duplicates.NGRAMS["words"]().fit_transform(texts))
-    all_pairs = [(a, b, (bits[a] != bits[b]).mean()) for a in range(len(texts)) for b in range(a + 1, len(texts))]
+    all_pairs = [
+        (a, b, (bits[a] != bits[b]).mean())
+        for a in range(len(texts))
+        for b in range(a + 1, len(texts))
+    ]
     expected = [pair for pair in all_pairs if pair[2] <= 0.4]
     assert len(expected) >= 15
     np.testing.assert_allclose(sorted(pairs.tolist()), expected)
@@ -84,8 +91,13 @@ def test_a_threshold_allows_a_given_number_of_false_positives():
     with np.errstate(invalid="ignore"):
         all_of_them = near_duplicates.judge(planted, pairs)
         some = near_duplicates.judge(planted, pairs, most=1)
-    assert (all_of_them["natural"], all_of_them["false positives"], all_of_them["distance"]) == (1, 3, 0.4)
-    assert (some["natural"], some["false positives"], some["distance"]) == (1, 0, 0.2)  # two have the distance 0.3
+    assert (all_of_them["natural"], all_of_them["false positives"], all_of_them["distance"]) == (
+        1,
+        3,
+        0.4,
+    )
+    # two have the distance 0.3
+    assert (some["natural"], some["false positives"], some["distance"]) == (1, 0, 0.2)
     assert some["recall at 10%"] == 100
 
 
@@ -97,11 +109,15 @@ def test_both_searches_run_on_few_rows(tmp_path, monkeypatch, capsys):
     (tmp_path / "peers" / "datasketch").mkdir(parents=True)
     (tmp_path / "peers" / "datasketch" / "__init__.py").write_text(DATASKETCH, encoding="utf-8")
     (tmp_path / "peers" / "datasketch-9.dist-info").mkdir()
-    monkeypatch.setattr(bench_near_duplicates, "in_new_process", lambda function, *rest: function(*rest))
+    monkeypatch.setattr(
+        bench_near_duplicates, "in_new_process", lambda function, *rest: function(*rest)
+    )
     monkeypatch.setattr(bench_near_duplicates, "SIZES", {"bits": (1120,), "MinHash": (128,)})
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "datasketch", raising=False)
-    result = run_script("bench_near_duplicates", tmp_path, "--seeds", "2", "--datasketch", str(tmp_path / "peers"))
+    result = run_script(
+        "bench_near_duplicates", tmp_path, "--seeds", "2", "--datasketch", str(tmp_path / "peers")
+    )
     sys.modules.pop("datasketch")
     assert (result["paragraphs"], result["versions"]["datasketch"]) == (200, "9")
     for method, size, n_bytes in (("bits", "1120", 140), ("MinHash", "128", 512)):
@@ -110,6 +126,9 @@ def test_both_searches_run_on_few_rows(tmp_path, monkeypatch, capsys):
         cells = measured["sizes"][size]
         assert cells["bytes"] == n_bytes
         assert list(cells["runs"]) == ["0", "1"]
-        assert all(run["recall at 5%"] == 100 and run["false positives"] <= 5 for run in cells["runs"].values())
+        assert all(
+            run["recall at 5%"] == 100 and run["false positives"] <= 5
+            for run in cells["runs"].values()
+        )
         assert cells["twice"].keys() == set(bench_near_duplicates.COSTS)
     assert "| MinHash, 128 | 512 | " in capsys.readouterr().out

@@ -1,4 +1,6 @@
-"""The pages of the docs and the README show the stored results, and each result names where it was measured."""
+"""The pages of the docs and the README show the stored results, and each result names where it was
+measured.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ QUOTED = [name for name in find_scripts() if hasattr(import_script(name), "TABLE
 # Figures that people copied onto pages without a generated table.
 COPIED: dict[tuple[str, str], Callable[[Any], list[str]]] = {
     ("on_device.md", "on_device"): lambda result: [
-        f"{one['bytes after']:,} | {one['file bytes']:,} | {one['accuracy before']:.1f} | {one['accuracy after']:.1f}"
+        f"{one['bytes after']:,} | {one['file bytes']:,} | {one['accuracy before']:.1f} | "
+        f"{one['accuracy after']:.1f}"
         for one in result["models"]
     ],
     ("text_features.md", "ngram_dictionary"): lambda result: [
@@ -32,20 +35,27 @@ COPIED: dict[tuple[str, str], Callable[[Any], list[str]]] = {
     ],
     ("sgnn.md", "sgnn_projection"): lambda result: [f"| | {' | '.join(result['cases'])} |"],
     ("sgnn_reproduction.md", "sgnn_accuracy"): lambda result: [
-        f"| {cells['sgnn']['accuracy']:.1f} ± {cells['sgnn']['spread']:.1f} |" for cells in result["accuracy"].values()
+        f"| {cells['sgnn']['accuracy']:.1f} ± {cells['sgnn']['spread']:.1f} |"
+        for cells in result["accuracy"].values()
     ],
 }
 
 
 def test_pages_show_the_results_of_their_files() -> None:
     for path, text in filled_pages().items():
-        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python -m benchmarks docs"
+        assert path.read_text(encoding="utf-8") == text, (
+            f"{path.name}: run python -m benchmarks docs"
+        )
 
 
 def test_no_table_is_empty() -> None:
     pages = [README, *DOCS.glob("*.md")]
     empty = re.compile(r"<!-- table: ([a-z ]+) -->\s*<!-- end of table -->")
-    assert not [(path.name, found) for path in pages for found in empty.findall(path.read_text(encoding="utf-8"))]
+    assert not [
+        (path.name, found)
+        for path in pages
+        for found in empty.findall(path.read_text(encoding="utf-8"))
+    ]
 
 
 @pytest.mark.parametrize(("page", "file"), COPIED)
@@ -65,24 +75,38 @@ def test_each_table_of_a_benchmark_is_on_its_page(name: str) -> None:
 
 
 def test_every_table_on_a_page_is_of_a_benchmark() -> None:
-    known = {table for name in QUOTED for table in import_script(name).TABLES} | set(comparison_tables.tables())
+    known = {table for name in QUOTED for table in import_script(name).TABLES} | set(
+        comparison_tables.tables()
+    )
     pages = [page.read_text("utf-8") for page in DOCS.glob("*.md")]
-    assert {name for page in pages for name in re.findall("<!-- table: ([a-z ]+) -->\n", page)} == known
+    assert {
+        name for page in pages for name in re.findall("<!-- table: ([a-z ]+) -->\n", page)
+    } == known
 
 
 def test_experiments_are_on_their_pages() -> None:
     for page, files in experiment_tables.FILES.items():
         text = (DOCS / page).read_text(encoding="utf-8")
-        shown = {name for block in experiment_tables.BLOCK.finditer(text) for name in block[2].split()}
-        assert shown == {result["recipe"] for file in files for result in read_results(FOLDER / f"{file}.jsonl")}
+        shown = {
+            name for block in experiment_tables.BLOCK.finditer(text) for name in block[2].split()
+        }
+        assert shown == {
+            result["recipe"] for file in files for result in read_results(FOLDER / f"{file}.jsonl")
+        }
 
 
 def test_plots_and_figures_are_those_of_the_results() -> None:
-    results, page = read_results(FOLDER / "experiments.jsonl"), (DOCS / "experiments.md").read_text(encoding="utf-8")
+    results, page = (
+        read_results(FOLDER / "experiments.jsonl"),
+        (DOCS / "experiments.md").read_text(encoding="utf-8"),
+    )
     for name, _ in make_plots(results):
         assert f"images/{name}.png" in page
         assert (DOCS / "images" / f"{name}.png").exists()
-    changed = [result | {"accuracy": 0.5} if result["recipe"] == "hash-embed-nodict" else result for result in results]
+    changed = [
+        result | {"accuracy": 0.5} if result["recipe"] == "hash-embed-nodict" else result
+        for result in results
+    ]
     assert experiment_tables.fill(page, changed) != page
 
 
@@ -117,7 +141,9 @@ def measurements(path: Path) -> Iterator[dict[str, Any]]:
 def test_a_result_names_its_date_commit_machine_and_versions(path: Path) -> None:
     for measured in measurements(path):
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", measured["date"])
-        assert re.fullmatch(r"[0-9a-f]{7,} of 20\d\d-\d\d-\d\d \d\d:\d\d(, changed)?", measured["commit"])
+        assert re.fullmatch(
+            r"[0-9a-f]{7,} of 20\d\d-\d\d-\d\d \d\d:\d\d(, changed)?", measured["commit"]
+        )
         assert measured.get("changed since", "something")
         assert measured["machine"]["processor"]
         assert measured["machine"]["cores"] > 0

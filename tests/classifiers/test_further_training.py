@@ -28,14 +28,18 @@ def parts():
     order = np.random.default_rng(0).permutation(chosen)[:1400]
     texts = np.array(texts, dtype=object)
     edges = [0, 400, 800, len(order)]
-    return [(texts[rows], labels[rows]) for rows in map(order.__getitem__, map(slice, edges, edges[1:]))]
+    return [
+        (texts[rows], labels[rows]) for rows in map(order.__getitem__, map(slice, edges, edges[1:]))
+    ]
 
 
 @cache
 def trained(n_parts, seed=0, **options):
     """Return a model of the first parts, which no test may change."""
     texts, labels = zip(*parts()[:n_parts], strict=True)
-    return TextClassifier(random_state=seed, **options).fit(np.concatenate(texts), np.concatenate(labels))
+    return TextClassifier(random_state=seed, **options).fit(
+        np.concatenate(texts), np.concatenate(labels)
+    )
 
 
 def accuracy(model, rows):
@@ -48,7 +52,9 @@ def warm_started(model, texts, labels):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, pytest.param({"loss": "softmax"}, marks=pytest.mark.slow)], ids=["dual", "softmax"]
+    "options",
+    [{}, pytest.param({"loss": "softmax"}, marks=pytest.mark.slow)],
+    ids=["dual", "softmax"],
 )
 def test_a_few_more_texts_cost_nothing_and_many_help(options, tmp_path):
     _, more, test = parts()
@@ -67,7 +73,8 @@ def test_a_few_more_texts_cost_nothing_and_many_help(options, tmp_path):
 
 def test_warm_start_after_a_dual_fit_continues_by_gradients():
     _, more, test = parts()
-    rows = sorted({label: index for index, label in enumerate(more[1].tolist())}.values())  # one text of each label
+    # one text of each label
+    rows = sorted({label: index for index, label in enumerate(more[1].tolist())}.values())
     scores = []
     for seed in SEEDS:
         model = copy.deepcopy(trained(1, seed))
@@ -82,16 +89,23 @@ def test_warm_start_after_a_dual_fit_continues_by_gradients():
 
 def test_nights_of_100_texts():
     _, more, test = parts()
-    nights = [(more[0][start : start + 100], more[1][start : start + 100]) for start in range(0, 400, 100)]
+    nights = [
+        (more[0][start : start + 100], more[1][start : start + 100]) for start in range(0, 400, 100)
+    ]
     measured, losses = np.empty((len(nights) + 1, 2, len(SEEDS))), []
     for seed in SEEDS:
         model = copy.deepcopy(trained(1, seed))
         for index, night in enumerate([None, *nights]):
             if night is not None:
                 model.partial_fit(*night)
-            measured[index, :, seed] = accuracy(model, test), model.predict_proba(test[0]).max(axis=1).mean()
+            measured[index, :, seed] = (
+                accuracy(model, test),
+                model.predict_proba(test[0]).max(axis=1).mean(),
+            )
         models = (model, trained(2, seed))
-        losses.append([log_loss(test[1], one.predict_proba(test[0]), labels=one.classes_) for one in models])
+        losses.append(
+            [log_loss(test[1], one.predict_proba(test[0]), labels=one.classes_) for one in models]
+        )
     for before, after in pairwise(measured):
         assert_as_good(after[0], before[0], margin=MARGIN)
         assert_near(after[1].mean(), before[1].mean(), atol=0.05)
@@ -101,7 +115,11 @@ def test_nights_of_100_texts():
 
 def test_a_new_domain_is_learned_and_the_old_one_kept():
     *_, test = parts()
-    recipes = [f"bake the {food} with {spice} until golden" for food in ("bread", "fish", "rice") for spice in "ABC"]
+    recipes = [
+        f"bake the {food} with {spice} until golden"
+        for food in ("bread", "fish", "rice")
+        for spice in "ABC"
+    ]
     labels = np.resize(np.unique(test[1])[:3], len(recipes))
     before, after = [], []
     for seed in SEEDS:

@@ -40,10 +40,16 @@ def test_labels_are_encoded_as_indices_of_sorted_classes(labels):
 
 
 def test_an_unseen_label_is_named():
-    with pytest.raises(ValueError, match=r"The label 'd' in y was not seen before: .* \['a', 'b'\]\. .* classes= in"):
+    with pytest.raises(
+        ValueError,
+        match=r"The label 'd' in y was not seen before: .* \['a', 'b'\]\. .* classes= in",
+    ):
         Labels(np.array(["a", "b"]), multilabel=False).encode(np.array(["a", "d"]))
     many = Labels(np.arange(1000), multilabel=False)
-    with pytest.raises(ValueError, match=r"The label 1000 in y .*: the labels are \[0, .*, 19\] and 980 more\. Labels"):
+    with pytest.raises(
+        ValueError,
+        match=r"The label 1000 in y .*: the labels are \[0, .*, 19\] and 980 more\. Labels",
+    ):
         many.encode(np.array([1000]))
     with pytest.raises(ValueError, match="The label '1' in y was not seen before"):
         Labels(np.array([0, 1]), multilabel=False).encode(np.array(["1"]))
@@ -62,7 +68,9 @@ def test_less_than_two_classes_are_refused(y, classes, message):
         Labels.of(np.array(y), classes, caller=NAME)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, csr_array, csr_matrix, lambda y: y.astype(bool), lambda y: y * 1.0])
+@pytest.mark.parametrize(
+    "kind", [np.asarray, csr_array, csr_matrix, lambda y: y.astype(bool), lambda y: y * 1.0]
+)
 def test_an_indicator_matrix(kind):
     y = check_targets(kind(INDICATOR), None, loss="ova", caller=NAME)
     found = Labels.of(y, caller=NAME)
@@ -77,25 +85,40 @@ def test_the_classes_of_an_indicator_are_its_columns():
     assert Labels.of(INDICATOR, [0, 1, 2], caller=NAME).multilabel
     for classes in ([0, 2, 1], [0, 1], ["a", "b", "c"]):
         with pytest.raises(
-            ValueError, match=r"With an indicator matrix of 3 columns classes must be None or .* 0 to 2"
+            ValueError,
+            match=r"With an indicator matrix of 3 columns classes must be None or .* 0 to 2",
         ):
             Labels.of(INDICATOR, classes, caller=NAME)
 
 
 @pytest.mark.parametrize("loss", ["softmax", "hinge"])
 def test_an_indicator_matrix_needs_ova(loss):
-    with pytest.raises(ValueError, match=rf"\(loss='{loss}'\) takes one label per row, .* Set loss='ova'"):
+    with pytest.raises(
+        ValueError, match=rf"\(loss='{loss}'\) takes one label per row, .* Set loss='ova'"
+    ):
         check_targets(INDICATOR, None, loss=loss, caller=NAME)
-    with pytest.raises(ValueError, match=r"a sparse matrix of one column, of shape \(3, 1\), in y. Give y.toarray"):
+    with pytest.raises(
+        ValueError, match=r"a sparse matrix of one column, of shape \(3, 1\), in y. Give y.toarray"
+    ):
         check_targets(csr_array(INDICATOR[:, :1]), None, loss=loss, caller=NAME)
     y, named = read_targets([["x"], [], ["x"]], caller=NAME)  # a matrix of one column
     assert check_targets(y, named, loss="auto", caller=NAME).toarray().tolist() == [[1], [0], [1]]
-    with pytest.raises(ValueError, match=rf"\(loss='{loss}'\) takes one label per row, got several in y: lists of"):
+    with pytest.raises(
+        ValueError, match=rf"\(loss='{loss}'\) takes one label per row, got several in y: lists of"
+    ):
         check_targets(y, named, loss=loss, caller=NAME)
 
 
 @pytest.mark.parametrize(
-    "y", [INDICATOR * 2, INDICATOR - 1, INDICATOR * 0.5, np.arange(9).reshape(3, 3), csr_array(INDICATOR * 3)], ids=str
+    "y",
+    [
+        INDICATOR * 2,
+        INDICATOR - 1,
+        INDICATOR * 0.5,
+        np.arange(9).reshape(3, 3),
+        csr_array(INDICATOR * 3),
+    ],
+    ids=str,
 )
 def test_other_matrices_are_refused(y):
     with pytest.raises(ValueError, match=r"Unknown label type: .* a matrix of zeros and ones"):
@@ -104,16 +127,23 @@ def test_other_matrices_are_refused(y):
 
 def test_duplicate_cells_are_refused():
     twice = csr_array((np.ones(3, dtype=int), [0, 0, 1], [0, 2, 3]), shape=(2, 3))
-    with pytest.raises(ValueError, match=r"a matrix of zeros and ones .* Got a matrix with the values \[2\]"):
+    with pytest.raises(
+        ValueError, match=r"a matrix of zeros and ones .* Got a matrix with the values \[2\]"
+    ):
         check_targets(twice, None, loss="ova", caller=NAME)
     assert twice.nnz == 3  # the caller's matrix stays as it was
     unsorted = csr_array((np.ones(3, dtype=int), [2, 0, 1], [0, 2, 3]), shape=(2, 3))
-    assert check_targets(unsorted, None, loss="ova", caller=NAME).toarray().tolist() == [[1, 0, 1], [0, 1, 0]]
+    assert check_targets(unsorted, None, loss="ova", caller=NAME).toarray().tolist() == [
+        [1, 0, 1],
+        [0, 1, 0],
+    ]
 
 
 def test_labels_of_mixed_types_are_refused():
     mixed = np.array(["a", 1], dtype=object)
-    with pytest.raises(TypeError, match=f"{NAME} takes labels that are all strings or .* in y, got int and str"):
+    with pytest.raises(
+        TypeError, match=f"{NAME} takes labels that are all strings or .* in y, got int and str"
+    ):
         check_targets(mixed, None, loss="softmax", caller=NAME)
     with pytest.raises(TypeError, match=r"all numbers in classes, got NoneType and str. Convert"):
         Labels.of(np.array(["a", "b"]), np.array(["a", None], dtype=object), caller=NAME)
@@ -121,7 +151,10 @@ def test_labels_of_mixed_types_are_refused():
 
 def test_a_column_of_labels_is_taken_with_a_warning():
     with pytest.warns(DataConversionWarning, match="column-vector y"):
-        assert check_targets(np.array([["a"], ["b"]]), None, loss="ova", caller=NAME).tolist() == ["a", "b"]
+        assert check_targets(np.array([["a"], ["b"]]), None, loss="ova", caller=NAME).tolist() == [
+            "a",
+            "b",
+        ]
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         check_targets(np.array([0.1, 0.2]), None, loss="softmax", caller=NAME)
 
@@ -129,14 +162,24 @@ def test_a_column_of_labels_is_taken_with_a_warning():
 @pytest.mark.parametrize(
     ("labels", "y", "wanted"),
     [
-        (Labels(np.arange(3), multilabel=True), np.array([0, 1, 2]), "an indicator matrix of 3 columns"),
+        (
+            Labels(np.arange(3), multilabel=True),
+            np.array([0, 1, 2]),
+            "an indicator matrix of 3 columns",
+        ),
         (Labels(np.arange(3), multilabel=True, lists=True), np.array([0, 1, 2]), "lists of labels"),
-        (Labels(np.arange(3), multilabel=True), INDICATOR[:, :2], "an indicator matrix of 3 columns"),
+        (
+            Labels(np.arange(3), multilabel=True),
+            INDICATOR[:, :2],
+            "an indicator matrix of 3 columns",
+        ),
         (Labels(np.arange(3), multilabel=False), INDICATOR, "one label per row"),
     ],
 )
 def test_the_other_kind_of_y_is_refused(labels, y, wanted):
-    with pytest.raises(ValueError, match=f"The model was fitted with {wanted} in y, got y of shape"):
+    with pytest.raises(
+        ValueError, match=f"The model was fitted with {wanted} in y, got y of shape"
+    ):
         labels.encode(y)
 
 
@@ -144,19 +187,29 @@ def test_training_continues_with_the_same_labels_only():
     ab = Labels(np.array(["a", "b"]), multilabel=False)
     model = HashEmbeddingClassifier()
     ab.check_same(Labels(np.array(["a", "b"], dtype=object), multilabel=False), model)
-    with pytest.raises(ValueError, match=r"the labels \['a', 'c'\]: it was trained with the labels \['a', 'b'\]"):
+    with pytest.raises(
+        ValueError, match=r"the labels \['a', 'c'\]: it was trained with the labels \['a', 'b'\]"
+    ):
         ab.check_same(Labels(np.array(["a", "c"]), multilabel=False), model)
-    with pytest.raises(ValueError, match=r"several of the labels \[0, 1\]: it was trained with the labels \[0, 1\]"):
-        Labels(np.arange(2), multilabel=False).check_same(Labels(np.arange(2), multilabel=True), model)
+    with pytest.raises(
+        ValueError, match=r"several of the labels \[0, 1\]: it was trained with the labels \[0, 1\]"
+    ):
+        Labels(np.arange(2), multilabel=False).check_same(
+            Labels(np.arange(2), multilabel=True), model
+        )
 
 
 @pytest.mark.parametrize("container", [list, tuple, lambda y: np.array(y, dtype=object), pd.Series])
-@pytest.mark.parametrize("labels", [[1, "x"], [1.5, "x"], [True, "x"], [np.int64(1), np.str_("x")]], ids=str)
+@pytest.mark.parametrize(
+    "labels", [[1, "x"], [1.5, "x"], [True, "x"], [np.int64(1), np.str_("x")]], ids=str
+)
 def test_labels_of_mixed_types_are_refused_in_any_container(container, labels):
     with pytest.raises(TypeError, match=r"all strings or all numbers in y, got .* and str"):
         HashEmbeddingClassifier().fit(np.eye(4), container(labels * 2))
     with pytest.raises(TypeError, match="all strings or all numbers in classes, got"):
-        HashEmbeddingClassifier().partial_fit(np.eye(2), ["x", "y"], classes=container([*labels, "y"]))
+        HashEmbeddingClassifier().partial_fit(
+            np.eye(2), ["x", "y"], classes=container([*labels, "y"])
+        )
 
 
 @pytest.mark.parametrize("kind", [HashEmbeddingClassifier, SGNNClassifier])
@@ -172,7 +225,9 @@ def test_strings_of_numpy(kind):
         kind().fit(np.eye(10), missing)
 
 
-@pytest.mark.parametrize("y", [["spam", "sp\xadam"] * 2, [["spam"], ["sp\xadam"]] * 2], ids=["labels", "lists"])
+@pytest.mark.parametrize(
+    "y", [["spam", "sp\xadam"] * 2, [["spam"], ["sp\xadam"]] * 2], ids=["labels", "lists"]
+)
 def test_labels_that_look_the_same_are_one_warning(y):
     with pytest.warns(
         UserWarning, match=r"HashEmbeddingClassifier: labels that look the same .* 'sp\\xadam'"
@@ -182,7 +237,9 @@ def test_labels_that_look_the_same_are_one_warning(y):
 
 
 def test_lists_in_text_are_one_warning():
-    with pytest.warns(UserWarning, match=r"the label \"\['a', 'b'\]\" is a list .*ast.literal_eval") as record:
+    with pytest.warns(
+        UserWarning, match=r"the label \"\['a', 'b'\]\" is a list .*ast.literal_eval"
+    ) as record:
         HashEmbeddingClassifier().fit(np.eye(4), ["['a', 'b']", "['a']"] * 2)
     assert len(record) == 1
     HashEmbeddingClassifier().fit(np.eye(4), ["[0, 10]", "[a]"] * 2)

@@ -53,32 +53,51 @@ def load(path: Path, name: str) -> tuple[oracle.Model, Pipeline]:
 @pytest.mark.parametrize("name", MODELS)
 def test_predictions_and_vectors_are_those_of_the_formulas(name: str, tmp_path: Path) -> None:
     model, pipeline = load(tmp_path, name)
-    texts = [text.replace("\n", " ") for text in TEXTS if oracle.rows_of_text(model, text.replace("\n", " "))]
+    texts = [
+        text.replace("\n", " ")
+        for text in TEXTS
+        if oracle.rows_of_text(model, text.replace("\n", " "))
+    ]
     labels = [label.decode() for label in model.labels]
     assert pipeline.classes_.tolist() == sorted(labels)
-    expected = np.array([oracle.probabilities(model, text) for text in texts])[:, np.argsort(labels)]
+    expected = np.array([oracle.probabilities(model, text) for text in texts])[
+        :, np.argsort(labels)
+    ]
     probabilities = pipeline.predict_proba(texts)
     np.testing.assert_allclose(probabilities, expected, atol=1e-5)
     np.testing.assert_allclose(np.exp(pipeline.predict_log_proba(texts)), probabilities, atol=1e-7)
-    assert pipeline.predict(texts).tolist() == pipeline.classes_[probabilities.argmax(axis=1)].tolist()
+    assert (
+        pipeline.predict(texts).tolist() == pipeline.classes_[probabilities.argmax(axis=1)].tolist()
+    )
     vectors = pipeline[-1].document_vectors(pipeline[0].transform(TEXTS))
-    np.testing.assert_allclose(vectors, [oracle.vector(model, text.replace("\n", " ")) for text in TEXTS], atol=1e-5)
+    np.testing.assert_allclose(
+        vectors, [oracle.vector(model, text.replace("\n", " ")) for text in TEXTS], atol=1e-5
+    )
     save_model(pipeline, tmp_path / "folder")
-    assert load_model(tmp_path / "folder").predict_proba(TEXTS).tobytes() == pipeline.predict_proba(TEXTS).tobytes()
+    assert (
+        load_model(tmp_path / "folder").predict_proba(TEXTS).tobytes()
+        == pipeline.predict_proba(TEXTS).tobytes()
+    )
 
 
-@pytest.mark.parametrize("name", ["softmax.bin", "hs.bin", "ova.bin", "pruned.ftz", "quantized_output.ftz"])
+@pytest.mark.parametrize(
+    "name", ["softmax.bin", "hs.bin", "ova.bin", "pruned.ftz", "quantized_output.ftz"]
+)
 def test_predictions_are_those_that_fasttext_printed(name: str) -> None:
     stored = json.loads((DATA / "predictions.json").read_text(encoding="utf-8"))
     pipeline = load_fasttext(DATA / name)
     for text, printed in zip(stored["texts"], stored[name], strict=True):
-        probabilities = dict(zip(pipeline.classes_.tolist(), pipeline.predict_proba([text])[0], strict=True))
+        probabilities = dict(
+            zip(pipeline.classes_.tolist(), pipeline.predict_proba([text])[0], strict=True)
+        )
         assert pipeline.predict([text]) == printed[0][0]
         assert all(abs(probabilities[label] - probability) < 1e-4 for label, probability in printed)
 
 
 def test_scores_beyond_the_table_of_the_sigmoid(tmp_path: Path) -> None:
-    """A label of a larger score is more probable, even where the table has one probability for both."""
+    """A label of a larger score is more probable, even where the table has one probability for
+    both.
+    """
     model = random_model(loss="ova", dim=2)
     model.output = np.array([[1, 0], [9, 0], [0, 1], [12, 0], [-9, 0]], dtype="f4")
     model.inputs = np.tile(np.array([1, 0], dtype="f4"), (len(model.words), 1))
@@ -97,10 +116,16 @@ def test_a_text_without_rows_has_the_most_frequent_label(loss: str, tmp_path: Pa
     assert pipeline.predict_proba([""]).max() == pytest.approx(9 / 25, abs=0.02)
 
 
-@pytest.mark.parametrize("name", ["softmax, two labels", "hs", "ova, subwords", "pruned", "hs, one label"])
+@pytest.mark.parametrize(
+    "name", ["softmax, two labels", "hs", "ova, subwords", "pruned", "hs, one label"]
+)
 def test_training_continues(name: str, tmp_path: Path) -> None:
     pipeline = load(tmp_path, name)[1]
-    texts, labels, loss = ["the sauce", "a crêpe of the"], np.resize(pipeline.classes_[:2], 2), pipeline[-1].loss_
+    texts, labels, loss = (
+        ["the sauce", "a crêpe of the"],
+        np.resize(pipeline.classes_[:2], 2),
+        pipeline[-1].loss_,
+    )
     X, columns = pipeline[:-1].transform(texts), np.searchsorted(pipeline.classes_, labels)
     before = pipeline[-1].predict_proba(X)[[0, 1], columns]
     for _ in range(30):
@@ -127,7 +152,10 @@ def test_words_of_other_bytes_have_columns(tmp_path: Path) -> None:
     model = random_model()
     model.words[1] = b"\xff\xfe"
     vectorizer = load_fasttext(save(model, tmp_path / "model.bin"))[0]
-    assert vectorizer.transform_words(vectorizer.words_).toarray().tolist() == np.eye(len(model.words)).tolist()
+    assert (
+        vectorizer.transform_words(vectorizer.words_).toarray().tolist()
+        == np.eye(len(model.words)).tolist()
+    )
     assert vectorizer.transform_words([]).shape == (0, len(model.words))
 
 
@@ -145,7 +173,9 @@ def test_the_tree_is_that_of_huffman() -> None:
         assert (len(sums), sums[-1]) == (2 * len(counts) - 1, oracle._tree(counts)[0])
 
 
-def test_subwords_that_are_not_kept_are_found_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_subwords_that_are_not_kept_are_found_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     expected = load(tmp_path, "ova, subwords")[1].predict_proba(TEXTS)
     monkeypatch.setattr(_fasttext_rows, "_MAX_SUBWORDS", 0)
     pipeline = load(tmp_path, "ova, subwords")[1]
@@ -154,18 +184,48 @@ def test_subwords_that_are_not_kept_are_found_again(monkeypatch: pytest.MonkeyPa
 
 
 CHANGES: dict[str, tuple[Callable[[oracle.Model], Any], str]] = {
-    "skipgram": (lambda m: setattr(m, "model", 2), r"is a skipgram model of fastText: .* load_word_vectors\("),
-    "newer": (lambda m: setattr(m, "version", 13), "has version 13 of fastText's format; the newest known one is 12"),
-    "buckets": (lambda m: setattr(m, "bucket", 61), "texts can select 70 rows of its input matrix, which has 69"),
+    "skipgram": (
+        lambda m: setattr(m, "model", 2),
+        r"is a skipgram model of fastText: .* load_word_vectors\(",
+    ),
+    "newer": (
+        lambda m: setattr(m, "version", 13),
+        "has version 13 of fastText's format; the newest known one is 12",
+    ),
+    "buckets": (
+        lambda m: setattr(m, "bucket", 61),
+        "texts can select 70 rows of its input matrix, which has 69",
+    ),
     "no buckets": (lambda m: setattr(m, "bucket", 0), "it has n-grams, but 0 buckets"),
-    "rows": (lambda m: setattr(m, "output", m.output[:4]), "its output matrix has 4 rows for 5 labels"),
-    "columns": (lambda m: setattr(m, "inputs", m.inputs[:, :4]), "its matrices have 4 and 5 columns"),
-    "no words": (lambda m: (m.words.clear(), setattr(m, "word_ngrams", 1)), "it has no words and no n-grams"),
-    "long n-grams": (lambda m: setattr(m, "word_ngrams", 1001), "its n-grams have up to 1001 words or characters"),
+    "rows": (
+        lambda m: setattr(m, "output", m.output[:4]),
+        "its output matrix has 4 rows for 5 labels",
+    ),
+    "columns": (
+        lambda m: setattr(m, "inputs", m.inputs[:, :4]),
+        "its matrices have 4 and 5 columns",
+    ),
+    "no words": (
+        lambda m: (m.words.clear(), setattr(m, "word_ngrams", 1)),
+        "it has no words and no n-grams",
+    ),
+    "long n-grams": (
+        lambda m: setattr(m, "word_ngrams", 1001),
+        "its n-grams have up to 1001 words or characters",
+    ),
     "nan": (lambda m: m.output.fill(np.nan), "its output matrix has infinite values or NaN"),
-    "pruned": (lambda m: setattr(m, "pruned", {1: 0}), "pruned, but its input matrix was not quantized"),
-    "twice": (lambda m: setattr(m, "labels", [b"a", b"b", b"a", b"c", b"d"]), "two labels have the name 'a'"),
-    "count": (lambda m: setattr(m, "counts", [5, 4, 3, -2, 1]), "a label has a count that is negative"),
+    "pruned": (
+        lambda m: setattr(m, "pruned", {1: 0}),
+        "pruned, but its input matrix was not quantized",
+    ),
+    "twice": (
+        lambda m: setattr(m, "labels", [b"a", b"b", b"a", b"c", b"d"]),
+        "two labels have the name 'a'",
+    ),
+    "count": (
+        lambda m: setattr(m, "counts", [5, 4, 3, -2, 1]),
+        "a label has a count that is negative",
+    ),
 }
 
 
@@ -181,7 +241,11 @@ def test_a_file_that_is_no_classifier_is_refused(change: str, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("available_memory", lambda: 0, r"does not fit into memory.*Its input matrix is quantized and takes 0\.0 GB"),
+        (
+            "available_memory",
+            lambda: 0,
+            r"does not fit into memory.*Its input matrix is quantized and takes 0\.0 GB",
+        ),
         ("_MAX_BYTES", 0, r"an array of its 260 labels, some very long, would take [0-9,]+ bytes"),
     ],
 )
@@ -213,7 +277,9 @@ def test_promised_sizes_are_compared_with_the_file(tmp_path: Path) -> None:
     sizes = content.index(np.array([9, 5], dtype="<i8").tobytes())
     content[sizes : sizes + 16] = np.array([2**40, 2**20], dtype="<i8").tobytes()
     (tmp_path / "large.bin").write_bytes(content)
-    with pytest.raises(ModelFormatError, match="its input matrix would take 4,611,686,018,427,387,904 bytes"):
+    with pytest.raises(
+        ModelFormatError, match="its input matrix would take 4,611,686,018,427,387,904 bytes"
+    ):
         load_fasttext(tmp_path / "large.bin")
     with pytest.raises(FileNotFoundError):
         load_fasttext(tmp_path / "none.bin")

@@ -40,7 +40,11 @@ def test_softmax():
 
 @pytest.mark.parametrize(
     ("targets", "indicators"),
-    [(CLASSES, INDICATORS), (INDICATORS.astype(float), INDICATORS), (SEVERAL.astype(np.float32), SEVERAL)],
+    [
+        (CLASSES, INDICATORS),
+        (INDICATORS.astype(float), INDICATORS),
+        (SEVERAL.astype(np.float32), SEVERAL),
+    ],
 )
 def test_one_class_against_all_others(targets, indicators):
     probabilities = 1 / (1 + np.exp(-SCORES))
@@ -61,14 +65,19 @@ def test_along_the_paths_of_a_tree():
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     found = loss(hidden, targets).detach().numpy()
     np.testing.assert_allclose(found, -np.log(probabilities[np.arange(40), CLASSES]), rtol=1e-9)
-    assert loss.correct(hidden, targets).tolist() == (probabilities.argmax(axis=1) == CLASSES).tolist()
+    assert (
+        loss.correct(hidden, targets).tolist() == (probabilities.argmax(axis=1) == CLASSES).tolist()
+    )
 
 
 def test_correct_rows():
     scores = torch.tensor([[0.0, 2.0, -1.0], [0.5, 0.1, -3.0]])
     softmax, ova = LOSSES["softmax"](), LOSSES["ova"]()
     assert softmax.correct(scores, torch.tensor([1, 1])).tolist() == [True, False]
-    assert ova.correct(scores, torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])).tolist() == [True, False]
+    assert ova.correct(scores, torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_a_loss_by_its_name_and_head():
@@ -95,12 +104,21 @@ def softmax(scores):
 
 def test_the_formulas_by_hand():
     sigmoids = 1 / (1 + np.exp(-OTHER_SCORES))
-    found = {name: make_loss(name, inverse_temperature=3.0).probabilities(OTHER_SCORES) for name in ("ova", "hinge")}
-    np.testing.assert_allclose(make_loss("softmax").probabilities(OTHER_SCORES), softmax(OTHER_SCORES), rtol=1e-12)
+    found = {
+        name: make_loss(name, inverse_temperature=3.0).probabilities(OTHER_SCORES)
+        for name in ("ova", "hinge")
+    }
+    np.testing.assert_allclose(
+        make_loss("softmax").probabilities(OTHER_SCORES), softmax(OTHER_SCORES), rtol=1e-12
+    )
     np.testing.assert_allclose(found["hinge"], softmax(3 * OTHER_SCORES), rtol=1e-12)
-    np.testing.assert_allclose(found["ova"], sigmoids**3 / (sigmoids**3).sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(
+        found["ova"], sigmoids**3 / (sigmoids**3).sum(axis=1, keepdims=True), rtol=1e-12
+    )
     several = make_loss("ova", multilabel=True, inverse_temperature=3.0)
-    np.testing.assert_allclose(several.probabilities(OTHER_SCORES), 1 / (1 + np.exp(-3 * OTHER_SCORES)), rtol=1e-12)
+    np.testing.assert_allclose(
+        several.probabilities(OTHER_SCORES), 1 / (1 + np.exp(-3 * OTHER_SCORES)), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("loss", ["softmax", "ova", "hinge"])
@@ -114,9 +132,14 @@ def test_scores_of_any_size(loss):
 def test_log_odds_belong_to_the_probabilities(loss):
     made = make_loss(loss, inverse_temperature=1.0 if loss == "softmax" else 2.0)
     found = made.probabilities(OTHER_SCORES[:, :2])
-    np.testing.assert_allclose(made.log_odds(OTHER_SCORES[:, :2]), np.log(found[:, 1] / found[:, 0]), rtol=1e-9)
+    np.testing.assert_allclose(
+        made.log_odds(OTHER_SCORES[:, :2]), np.log(found[:, 1] / found[:, 0]), rtol=1e-9
+    )
     if loss == "softmax":
-        assert made.log_odds(OTHER_SCORES[:, :2]).tolist() == (OTHER_SCORES[:, 1] - OTHER_SCORES[:, 0]).tolist()
+        assert (
+            made.log_odds(OTHER_SCORES[:, :2]).tolist()
+            == (OTHER_SCORES[:, 1] - OTHER_SCORES[:, 0]).tolist()
+        )
 
 
 @pytest.mark.parametrize("name", sorted(LOSSES.keys() - {"hsigmoid", "soft_softmax"}))
@@ -129,7 +152,9 @@ def test_the_best_constant_scores_have_no_gradient(name):
     assert scores.grad.abs().max() < 1e-12
     if LOSSES[name].takes_several_labels:
         several = torch.from_numpy(SEVERAL).double()
-        scores = torch.from_numpy(LOSSES[name]().best_constant(SEVERAL.mean(axis=0))).requires_grad_()
+        scores = torch.from_numpy(
+            LOSSES[name]().best_constant(SEVERAL.mean(axis=0))
+        ).requires_grad_()
         LOSSES[name]()(scores.expand(40, 5), several).sum().backward()
         assert scores.grad.abs().max() < 1e-12
 
@@ -142,11 +167,16 @@ def test_no_second_difference_of_a_loss_is_larger_than_its_curvature(name):
     largest = 0.0
     for direction in [*RNG.normal(size=(20, 5)), np.eye(5)[0], np.eye(5)[0] - np.eye(5)[1]]:
         move = step * torch.from_numpy(direction / np.linalg.norm(direction))
-        minus, middle, plus = (LOSSES[name]()(scores, labels) for scores in (bases - move, bases, bases + move))
+        minus, middle, plus = (
+            LOSSES[name]()(scores, labels) for scores in (bases - move, bases, bases + move)
+        )
         largest = max(largest, float((plus - 2 * middle + minus).max()) / step**2)
     assert largest == pytest.approx(LOSSES[name].curvature, rel=1e-3)
 
 
 def test_exported_predictors_have_the_links_of_all_losses():
     # _standalone_common._class_probabilities takes any other link as "identity".
-    assert {loss.link for loss in LOSSES.values() if loss.has_temperature} <= {"identity", "log_sigmoid"}
+    assert {loss.link for loss in LOSSES.values() if loss.has_temperature} <= {
+        "identity",
+        "log_sigmoid",
+    }

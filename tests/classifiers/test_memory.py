@@ -41,8 +41,14 @@ assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150 * 1024
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("measured")
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/statm and counts in kilobytes")
-@pytest.mark.parametrize("program", [WIDE, PACKED], ids=["two thousand million columns", "packed rows"])
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="reads /proc/self/statm and counts in kilobytes"
+)
+@pytest.mark.parametrize(
+    "program", [WIDE, PACKED], ids=["two thousand million columns", "packed rows"]
+)
 def test_rows_are_never_wide_all_at_once(program: str) -> None:
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

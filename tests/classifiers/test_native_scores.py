@@ -1,4 +1,6 @@
-"""Predictions of texts in native calls, for one or for blocks of many: as those from the counts of all texts."""
+"""Predictions of texts in native calls, for one or for blocks of many: as those from the counts of
+all texts.
+"""
 
 import pickle
 import sys
@@ -28,7 +30,16 @@ TEXTS = [
     "",
 ]
 LABELS = ["question"] * 3 + ["statement"] * 3 + ["question", "statement", "statement"]
-UNSEEN = [*TEXTS, "İs it ?", "a\tb\n\nc", "a\x00b", "yes " * 5000, " \x02 ", "ünknown wörds", "\u2028?"]
+UNSEEN = [
+    *TEXTS,
+    "İs it ?",
+    "a\tb\n\nc",
+    "a\x00b",
+    "yes " * 5000,
+    " \x02 ",
+    "ünknown wörds",
+    "\u2028?",
+]
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"features": "words", "lowercase": False, "ngram_range": (1, 3)},
@@ -44,7 +55,11 @@ def whole(model: TextClassifier, method: str, texts: list[str]) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    return one == other if isinstance(one, list) else bool((np.asarray(one) == np.asarray(other)).all())
+    return (
+        one == other
+        if isinstance(one, list)
+        else bool((np.asarray(one) == np.asarray(other)).all())
+    )
 
 
 @pytest.fixture(scope="module", params=OPTIONS, ids=str)
@@ -52,7 +67,9 @@ def model(request):
     return TextClassifier(random_state=0, **request.param).fit(TEXTS, LABELS)
 
 
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "predict_topk"])
+@pytest.mark.parametrize(
+    "method", ["predict", "predict_proba", "decision_function", "predict_topk"]
+)
 def test_one_text_is_predicted_as_among_others(method, model):
     expected = whole(model, method, UNSEEN)
     for row, text in enumerate(UNSEEN):
@@ -116,7 +133,9 @@ def test_changed_parts_of_a_union_predict_anew():
 def test_extreme_weights_of_a_part(weight):
     model = TextClassifier(features="words+characters", random_state=0).fit(TEXTS, LABELS)
     model.pipeline_[0].transformer_weights = {"words": weight, "characters": weight}
-    np.testing.assert_array_equal(model.predict_proba(UNSEEN), whole(model, "predict_proba", UNSEEN))
+    np.testing.assert_array_equal(
+        model.predict_proba(UNSEEN), whole(model, "predict_proba", UNSEEN)
+    )
 
 
 @pytest.mark.parametrize("texts", [["what ?"], ["what ?", "no ."]])
@@ -139,7 +158,11 @@ def test_a_text_that_is_encoded_by_code_that_predicts():
 
     def predict(frame, event, _argument):
         nonlocal calls
-        if event == "call" and frame.f_code.co_name == "_encode" and "sklearn_hashnlp" in frame.f_code.co_filename:
+        if (
+            event == "call"
+            and frame.f_code.co_name == "_encode"
+            and "sklearn_hashnlp" in frame.f_code.co_filename
+        ):
             calls += 1
             sys.setprofile(None)
             second.predict(["what ? no ."])
@@ -169,7 +192,9 @@ def test_a_model_that_has_predicted_is_pickled_and_copied():
     for copied in (deepcopy(model), pickle.loads(pickle.dumps(model)), copy(model)):
         np.testing.assert_array_equal(copied.predict_proba(["what ?"]), expected)
     bare = model._fitted()._model
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(bare)).last_layer[0], bare.last_layer[0])
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(bare)).last_layer[0], bare.last_layer[0]
+    )
 
 
 @pytest.fixture
@@ -188,7 +213,10 @@ def test_blocks_are_predicted_as_all_texts_at_once(model, in_blocks):
 
 def test_an_error_in_a_block_names_the_position_among_all_texts(in_blocks):
     model = TextClassifier(random_state=0).fit(TEXTS, LABELS)
-    for wrong, message in ((None, "document 700 is None"), ("a \ud800", "document 700 holds the lone surrogate")):
+    for wrong, message in (
+        (None, "document 700 is None"),
+        ("a \ud800", "document 700 holds the lone surrogate"),
+    ):
         texts: list[Any] = TEXTS * 100
         texts[700] = wrong
         with pytest.raises((TypeError, ValueError), match=message):

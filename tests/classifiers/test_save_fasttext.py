@@ -1,4 +1,6 @@
-"""Pipelines of make_fasttext_classifier and load_fasttext are written as files that give the same predictions."""
+"""Pipelines of make_fasttext_classifier and load_fasttext are written as files that give the same
+predictions.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,18 @@ from tests.classifiers.test_load_fasttext import MODELS, load
 from tests.oracles import fasttext as oracle
 from tests.persistence.fasttext_models import DATA, TEXTS
 
-DENSE = [name for name, options in MODELS.items() if "quantized" not in options and name != "version 11"]
+DENSE = [
+    name for name, options in MODELS.items() if "quantized" not in options and name != "version 11"
+]
 LINES = [
-    *("a fine film", "so dull", "funny and fine", "dull , and far too long", "fine acting", "far too dull"),
+    *(
+        "a fine film",
+        "so dull",
+        "funny and fine",
+        "dull , and far too long",
+        "fine acting",
+        "far too dull",
+    ),
     *("when does it start", "how long is the film", "when is it over"),
 ] * 4
 LABELS = [*["good", "bad"] * 3, *["question"] * 3] * 4
@@ -47,10 +58,12 @@ def test_the_bytes_are_those_of_the_format(name: str, tmp_path: Path) -> None:
     if name == "hs" or name.startswith("hs,"):  # fastText never reads the last row
         expected[-4 * model.output.shape[1] :] = bytes(4 * model.output.shape[1])
     if not oracle_hashes(model):
-        expected[:N_HEAD] = (tmp_path / "saved.bin").read_bytes()[:N_HEAD]  # such a file has no buckets
+        # such a file has no buckets
+        expected[:N_HEAD] = (tmp_path / "saved.bin").read_bytes()[:N_HEAD]
     if model.loss == "ns":
         loss = struct.calcsize("<8i")
-        expected[loss : loss + 4] = struct.pack("<i", oracle.LOSSES["ova"])  # of the same probabilities
+        # of the same probabilities
+        expected[loss : loss + 4] = struct.pack("<i", oracle.LOSSES["ova"])
     assert (tmp_path / "saved.bin").read_bytes() == expected
 
 
@@ -79,13 +92,18 @@ def test_a_model_that_was_trained_further(name: str, tmp_path: Path) -> None:
     """Training adds a bias, for which fastText has no place but another column."""
     pipeline = load(tmp_path, name)[1]
     file = "saved.ftz" if pipeline[0]._dictionary.pruned is not None else "saved.bin"
-    X, labels = pipeline[0].transform(["the sauce", "a cr\u00eape of the"]), np.resize(pipeline.classes_[:2], 2)
+    X, labels = (
+        pipeline[0].transform(["the sauce", "a cr\u00eape of the"]),
+        np.resize(pipeline.classes_[:2], 2),
+    )
     for _ in range(3):
         pipeline[-1].partial_fit(X, labels)
     again = saved(pipeline, tmp_path, file)
     tolerance = 0.1 if file.endswith(".ftz") else 1e-5
     texts = [text for text, row in zip(TEXTS, pipeline[0].transform(TEXTS), strict=True) if row.nnz]
-    np.testing.assert_allclose(again.predict_proba(texts), pipeline.predict_proba(texts), atol=tolerance)
+    np.testing.assert_allclose(
+        again.predict_proba(texts), pipeline.predict_proba(texts), atol=tolerance
+    )
     learns = len(pipeline.classes_) > 1 or pipeline[-1].loss_ == "fasttext_ova"
     assert again[-1].embedding_dim == pipeline[-1].embedding_dim + learns
 
@@ -101,7 +119,9 @@ def test_a_model_that_was_trained_further(name: str, tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("n_labels", [2, 3])
-def test_trained_models_predict_the_same_from_a_file(options: dict[str, Any], n_labels: int, tmp_path: Path) -> None:
+def test_trained_models_predict_the_same_from_a_file(
+    options: dict[str, Any], n_labels: int, tmp_path: Path
+) -> None:
     rows = [row for row, label in enumerate(LABELS) if n_labels == 3 or label != "question"]
     texts, labels = [LINES[row] for row in rows], [LABELS[row] for row in rows]
     model = make_fasttext_classifier(**options).fit(texts, labels)
@@ -116,22 +136,32 @@ def test_trained_models_predict_the_same_from_a_file(options: dict[str, Any], n_
     assert counts["fine"] == sum(text.split().count("fine") for text in texts)
     save_fasttext(again, tmp_path / "again.bin")
     head = struct.calcsize(f"<{HEADER}3i")  # up to minCount, which is no part of a trained model
-    saved_bytes, again_bytes = ((tmp_path / name).read_bytes() for name in ("saved.bin", "again.bin"))
+    saved_bytes, again_bytes = (
+        (tmp_path / name).read_bytes() for name in ("saved.bin", "again.bin")
+    )
     assert saved_bytes[head + 8 :] == again_bytes[head + 8 :]
 
 
 def test_the_most_frequent_label_is_first_in_the_file(tmp_path: Path) -> None:
     """As fastText sorts them: its hierarchical softmax and the order of ties depend on it."""
     save_fasttext(
-        make_fasttext_classifier().fit(["a b", "c d", "e f", "a g"], ["x", "z", "z", "y"]), tmp_path / "m.bin"
+        make_fasttext_classifier().fit(["a b", "c d", "e f", "a g"], ["x", "z", "z", "y"]),
+        tmp_path / "m.bin",
     )
     file = read_fasttext(tmp_path / "m.bin")
     assert (file.labels.tolist(), file.label_counts.tolist()) == (["z", "x", "y"], [2, 1, 1])
 
 
 def test_several_labels_per_text(tmp_path: Path) -> None:
-    labels = [[label, "short"] if len(text) < 10 else [label] for text, label in zip(LINES, LABELS, strict=True)]
-    model = make_fasttext_classifier(loss="ova").set_params(classifier__max_epochs=20).fit(LINES, labels)
+    labels = [
+        [label, "short"] if len(text) < 10 else [label]
+        for text, label in zip(LINES, LABELS, strict=True)
+    ]
+    model = (
+        make_fasttext_classifier(loss="ova")
+        .set_params(classifier__max_epochs=20)
+        .fit(LINES, labels)
+    )
     again = saved(model, tmp_path)
     assert again.classes_.tolist() == model.classes_.tolist()
     np.testing.assert_allclose(again.predict_proba(LINES), model.predict_proba(LINES), atol=0.008)
@@ -139,7 +169,9 @@ def test_several_labels_per_text(tmp_path: Path) -> None:
 
 def test_labels_that_are_numbers_become_strings(tmp_path: Path) -> None:
     model = make_fasttext_classifier().fit(LINES, [10 * len(label) for label in LABELS])
-    assert saved(model, tmp_path).predict(LINES).tolist() == [str(label) for label in model.predict(LINES)]
+    assert saved(model, tmp_path).predict(LINES).tolist() == [
+        str(label) for label in model.predict(LINES)
+    ]
 
 
 def test_a_new_classifier_behind_a_loaded_vectorizer(tmp_path: Path) -> None:
@@ -153,28 +185,51 @@ def test_a_new_classifier_behind_a_loaded_vectorizer(tmp_path: Path) -> None:
 def test_the_bytes_do_not_depend_on_threads(tmp_path: Path) -> None:
     for n_jobs in (1, 3):
         save_fasttext(
-            make_fasttext_classifier(word_ngrams=2, n_jobs=n_jobs).fit(LINES, LABELS), tmp_path / f"{n_jobs}.bin"
+            make_fasttext_classifier(word_ngrams=2, n_jobs=n_jobs).fit(LINES, LABELS),
+            tmp_path / f"{n_jobs}.bin",
         )
     assert (tmp_path / "1.bin").read_bytes() == (tmp_path / "3.bin").read_bytes()
 
 
 def standard(**parameters: Any) -> Any:
-    return make_fasttext_classifier().set_params(**{f"classifier__{name}": v for name, v in parameters.items()})
+    return make_fasttext_classifier().set_params(
+        **{f"classifier__{name}": v for name, v in parameters.items()}
+    )
 
 
 @pytest.mark.parametrize(
     ("model", "error", "message"),
     [
-        (make_text_classifier(), TypeError, "got AutoNgramVectorizer and HashEmbeddingClassifier.*make_fasttext"),
+        (
+            make_text_classifier(),
+            TypeError,
+            "got AutoNgramVectorizer and HashEmbeddingClassifier.*make_fasttext",
+        ),
         (TextClassifier(), TypeError, "got TextClassifier"),
         (make_pipeline(HashingNgramVectorizer()), TypeError, "got HashingNgramVectorizer"),
-        (standard(variant="improved", n_hashes=1), ValueError, "importance weights, such as .*variant='standard'"),
+        (
+            standard(variant="improved", n_hashes=1),
+            ValueError,
+            "importance weights, such as .*variant='standard'",
+        ),
         (standard(embedding=EmbeddingTables()), ValueError, "rows that are hashed once more"),
         (standard(normalize="l2"), ValueError, "no place for normalize='l2'.*Set normalize='l1'"),
-        (standard(hidden_layer_sizes=(4,), solver="sgd"), ValueError, r"no place for hidden_layer_sizes=\(4,\)"),
-        (standard(calibrate="auto"), ValueError, "the length of a text: calibrate='auto'. Set 'temperature'"),
+        (
+            standard(hidden_layer_sizes=(4,), solver="sgd"),
+            ValueError,
+            r"no place for hidden_layer_sizes=\(4,\)",
+        ),
+        (
+            standard(calibrate="auto"),
+            ValueError,
+            "the length of a text: calibrate='auto'. Set 'temperature'",
+        ),
         (standard(loss="ova", solver="sgd"), ValueError, "no place for loss='ova' with one label"),
-        (standard(loss="hsigmoid", solver="sgd"), ValueError, "no place for a tree other than Huffman's"),
+        (
+            standard(loss="hsigmoid", solver="sgd"),
+            ValueError,
+            "no place for a tree other than Huffman's",
+        ),
     ],
     ids=str,
 )
@@ -187,22 +242,32 @@ def test_what_has_no_place_in_a_file_is_refused_by_name(
 
 
 def test_other_errors_are_named(tmp_path: Path) -> None:
-    model = make_fasttext_classifier().fit(LINES, ["a\0b" if label == "bad" else label for label in LABELS])
+    model = make_fasttext_classifier().fit(
+        LINES, ["a\0b" if label == "bad" else label for label in LABELS]
+    )
     with pytest.raises(ValueError, match="a label with the character NUL"):
         save_fasttext(model, tmp_path / "model.bin")
     prefix = make_fasttext_classifier().set_params(vectorizer__label_prefix="#").fit(LINES, LABELS)
-    with pytest.raises(ValueError, match=r"label_prefix='#': fastText skips words with its own\. Set '__label__'"):
+    with pytest.raises(
+        ValueError, match=r"label_prefix='#': fastText skips words with its own\. Set '__label__'"
+    ):
         save_fasttext(prefix, tmp_path / "model.bin")
     with pytest.raises(ValueError, match=r"files that end with \.bin or \.ftz, got '.*model\.vec'"):
         save_fasttext(prefix, tmp_path / "model.vec")
     for name, value in (("solver", "auto"), ("loss", "hs")):
-        with pytest.raises(ValueError, match=f"The '{name}' parameter of make_fasttext_classifier must be one of"):
+        with pytest.raises(
+            ValueError, match=f"The '{name}' parameter of make_fasttext_classifier must be one of"
+        ):
             make_fasttext_classifier(**{name: value})
     pruned = load_fasttext(DATA / "pruned.ftz")
-    with pytest.raises(ValueError, match=r"is pruned, which only quantized files can be.*\.ftz, got '.*model\.bin'"):
+    with pytest.raises(
+        ValueError, match=r"is pruned, which only quantized files can be.*\.ftz, got '.*model\.bin'"
+    ):
         save_fasttext(pruned, tmp_path / "model.bin")
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        save_fasttext(make_fasttext_classifier().fit(LINES, LABELS), tmp_path / "nowhere" / "model.bin")
+        save_fasttext(
+            make_fasttext_classifier().fit(LINES, LABELS), tmp_path / "nowhere" / "model.bin"
+        )
 
 
 def test_quantized_files(tmp_path: Path) -> None:
@@ -226,7 +291,9 @@ def test_quantization_against_the_nearest_of_all_centroids(n_columns: int) -> No
     matrix[:, -1] = 1
     codes, centroids = quantize(matrix)
     decoded = np.hstack([part[one] for part, one in zip(centroids, codes.T, strict=True)])
-    assert [part.shape for part in centroids] == [(256, min(2, n_columns - start)) for start in range(0, n_columns, 2)]
+    assert [part.shape for part in centroids] == [
+        (256, min(2, n_columns - start)) for start in range(0, n_columns, 2)
+    ]
     for start, part, one in zip(range(0, n_columns, 2), centroids, codes.T, strict=True):
         distances = np.square(matrix[:, np.newaxis, start : start + 2] - part).sum(axis=2)
         assert (distances[np.arange(3000), one] <= distances.min(axis=1) + 1e-6).all()
@@ -254,11 +321,16 @@ def test_rows_that_were_never_trained_do_not_choose_centroids() -> None:
 @pytest.mark.slow
 def test_fasttext_reads_the_files(tmp_path: Path) -> None:
     fasttext = pytest.importorskip("fasttext")
-    model = make_fasttext_classifier(word_ngrams=2, min_n=2, max_n=3, bucket=1000).fit(LINES, LABELS)
+    model = make_fasttext_classifier(word_ngrams=2, min_n=2, max_n=3, bucket=1000).fit(
+        LINES, LABELS
+    )
     for name in ("model.bin", "model.ftz"):
         again = saved(model, tmp_path, name)
         theirs = fasttext.load_model(str(tmp_path / name))
         for line, row in zip(LINES, again.predict_proba(LINES), strict=True):
-            expected = {label: probability for probability, label in theirs.f.predict(line + "\n", -1, 0.0, "strict")}
+            expected = {
+                label: probability
+                for probability, label in theirs.f.predict(line + "\n", -1, 0.0, "strict")
+            }
             found = [expected[f"__label__{label}"] for label in again.classes_]
             np.testing.assert_allclose(found, row + 1e-5, atol=1e-5)

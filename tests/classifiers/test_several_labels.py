@@ -1,4 +1,6 @@
-"""Texts with any number of labels each, as lists, as a matrix or as a frame; labels of nullable types, missing ones."""
+"""Texts with any number of labels each, as lists, as a matrix or as a frame; labels of nullable
+types, missing ones.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ from sklearn_hashnlp import (
 from sklearn_hashnlp.inspection import explain
 from tests.trainings import assert_same_bits
 
-TEXTS = ["bake the bread", "slice the cheese", "melt cheese on bread", "sharpen a knife", "what?"] * 8
+TEXTS = [
+    "bake the bread",
+    "slice the cheese",
+    "melt cheese on bread",
+    "sharpen a knife",
+    "what?",
+] * 8
 LISTS = [["baking"], ["cheese"], ["baking", "cheese"], ["tools"], []] * 8
 NAMES = ["baking", "cheese", "tools"]
 MATRIX = np.array([[name in labels for name in NAMES] for labels in LISTS]).astype(int)
@@ -31,7 +39,9 @@ LABELS = ["food", "food", "food", "tools", "other"] * 8
 
 
 def classifier(**options):
-    return TextClassifier(**{"n_buckets": 1000, "n_embeddings": 1000, "max_epochs": 20, "random_state": 0} | options)
+    return TextClassifier(
+        **{"n_buckets": 1000, "n_embeddings": 1000, "max_epochs": 20, "random_state": 0} | options
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +57,9 @@ def test_lists_of_labels_go_in_and_come_out(fitted):
     assert fitted.score(TEXTS[:2], [["baking"], ["baking"]]) == 0.5
     (best,) = fitted.predict_topk(["melt cheese on bread"], k=3, threshold=0.5)
     assert {label for label, _ in best} == {"baking", "cheese"}
-    with pytest.raises(ValueError, match=r"loss='softmax'\) takes one label per row, got several .* Set loss='ova'"):
+    with pytest.raises(
+        ValueError, match=r"loss='softmax'\) takes one label per row, got several .* Set loss='ova'"
+    ):
         classifier(loss="softmax").fit(TEXTS, LISTS)
 
 
@@ -55,30 +67,49 @@ def test_lists_of_labels_go_in_and_come_out(fitted):
     ("y", "predicted"),
     [
         *(([kind(row) for row in LISTS], LISTS) for kind in (tuple, frozenset)),
-        *((pd.Series([kind(row) for row in LISTS]), LISTS) for kind in (list, set, np.array)),  # arrays: as parquet has
-        *((matrix, MATRIX) for matrix in (MATRIX, MATRIX.astype(bool), csr_array(MATRIX), MATRIX.tolist())),
+        # arrays: as parquet has
+        *((pd.Series([kind(row) for row in LISTS]), LISTS) for kind in (list, set, np.array)),
+        *(
+            (matrix, MATRIX)
+            for matrix in (MATRIX, MATRIX.astype(bool), csr_array(MATRIX), MATRIX.tolist())
+        ),
         *((frame(MATRIX), MATRIX) for frame in (pd.DataFrame, pl.DataFrame)),
         *((FRAME.astype(dtype), MATRIX) for dtype in ("boolean", "int64[pyarrow]")),
     ],
     ids=[
         *("tuples", "sets", "series of lists", "series of sets", "series of arrays"),
-        *("matrix", "booleans", "sparse", "nested lists", "pandas", "polars", "nullable", "pyarrow"),
+        *(
+            "matrix",
+            "booleans",
+            "sparse",
+            "nested lists",
+            "pandas",
+            "polars",
+            "nullable",
+            "pyarrow",
+        ),
     ],
 )
 def test_labels_in_any_container_give_the_same_model(fitted, y, predicted):
     model = classifier().fit(TEXTS, y)
     assert_same_bits(model.predict_proba(TEXTS), fitted.predict_proba(TEXTS))
-    assert model.predict(TEXTS).tolist() == (predicted if predicted is LISTS else predicted.tolist())
+    assert model.predict(TEXTS).tolist() == (
+        predicted if predicted is LISTS else predicted.tolist()
+    )
     for others in (y, MATRIX, *([LISTS] if model.classes_.tolist() == NAMES else [])):
         assert model.score(TEXTS, others) == 1
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, lambda matrix, columns: pl.DataFrame(matrix, schema=columns)])
+@pytest.mark.parametrize(
+    "frame", [pd.DataFrame, lambda matrix, columns: pl.DataFrame(matrix, schema=columns)]
+)
 def test_the_columns_of_a_frame_are_the_labels(frame):
     model = classifier().fit(TEXTS, frame(MATRIX, columns=NAMES))
     assert model.classes_.tolist() == NAMES
     assert model.predict_topk(["slice the cheese"], k=1)[0][0][0] == "cheese"
-    rows = HashEmbeddingClassifier(loss="ova", n_buckets=9, n_embeddings=9).fit(MATRIX, frame(MATRIX, columns=NAMES))
+    rows = HashEmbeddingClassifier(loss="ova", n_buckets=9, n_embeddings=9).fit(
+        MATRIX, frame(MATRIX, columns=NAMES)
+    )
     assert rows.classes_.tolist() == NAMES
 
 
@@ -101,12 +132,19 @@ def test_one_label_that_a_text_has_or_has_not(tmp_path):
     explanation = explain(model, "slice the cheese", labels=["cheese"])
     assert explanation.labels.tolist() == explanation.predicted == ["cheese"]
     assert "score of 'cheese'" in str(explanation)
-    streamed = classifier().partial_fit(TEXTS, wanted, classes=["cheese"]).partial_fit(TEXTS[:2], [[], ["cheese"]])
+    streamed = (
+        classifier()
+        .partial_fit(TEXTS, wanted, classes=["cheese"])
+        .partial_fit(TEXTS[:2], [[], ["cheese"]])
+    )
     assert streamed.classes_.tolist() == ["cheese"]
 
 
 def test_the_classifiers_of_rows_take_lists_too():
-    for model in (HashEmbeddingClassifier(loss="ova", n_buckets=99, n_embeddings=99), SGNNClassifier(loss="ova")):
+    for model in (
+        HashEmbeddingClassifier(loss="ova", n_buckets=99, n_embeddings=99),
+        SGNNClassifier(loss="ova"),
+    ):
         model.set_params(max_epochs=30, random_state=0).fit(MATRIX, LISTS)
         assert model.classes_.tolist() == NAMES
         assert model.score(MATRIX, LISTS) > 0.7
@@ -114,7 +152,9 @@ def test_the_classifiers_of_rows_take_lists_too():
 
 def test_cross_validation_and_grid_search_take_lists():
     assert cross_val_score(classifier(), TEXTS, [set(row) for row in LISTS], cv=2).mean() == 1
-    search = GridSearchCV(classifier(), {"learning_rate": [0.1, 0.2]}, cv=KFold(2)).fit(TEXTS, LISTS)
+    search = GridSearchCV(classifier(), {"learning_rate": [0.1, 0.2]}, cv=KFold(2)).fit(
+        TEXTS, LISTS
+    )
     assert search.predict(["bread and cheese"]).tolist() == [["baking", "cheese"]]
     assert cross_val_predict(classifier(), TEXTS, LISTS, cv=KFold(2)).tolist() == LISTS
 
@@ -148,7 +188,9 @@ def test_what_are_no_lists_of_labels_is_refused(y, message):
 def test_columns_of_a_frame_are_scored_by_their_names():
     by_frame = classifier().fit(TEXTS, FRAME)
     assert by_frame.score(TEXTS, FRAME[NAMES[::-1]]) == by_frame.score(TEXTS, FRAME) == 1
-    with pytest.raises(ValueError, match=r"has the labels \['baking', 'cheese', 'tools'\], but y has the columns"):
+    with pytest.raises(
+        ValueError, match=r"has the labels \['baking', 'cheese', 'tools'\], but y has the columns"
+    ):
         by_frame.score(TEXTS, FRAME.rename(columns={"tools": "ovens"}))
     with pytest.raises(ValueError, match="columns of a matrix in the same order"):
         by_frame.partial_fit(TEXTS, FRAME[NAMES[::-1]])
@@ -163,7 +205,10 @@ def test_labels_of_nullable_types_keep_their_kind(kind):
     model = classifier().fit(TEXTS, column)
     assert model.classes_.dtype.kind == model.predict(TEXTS).dtype.kind == column.dtype.kind
     assert model.score(TEXTS, column) == 1
-    assert classifier().partial_fit(TEXTS, column, classes=column[:2]).classes_.dtype.kind == column.dtype.kind
+    assert (
+        classifier().partial_fit(TEXTS, column, classes=column[:2]).classes_.dtype.kind
+        == column.dtype.kind
+    )
     with pytest.raises(ValueError, match=r"the label in row 3 of y is missing .* Drop such rows"):
         classifier().fit(TEXTS, column.where(column.index != 3))
 
@@ -177,7 +222,9 @@ def test_a_missing_label_is_named_by_its_row(missing):
         pd.Series(labels, dtype="string[pyarrow]"),
         pd.Series(labels, dtype="category"),
     ):
-        with pytest.raises(ValueError, match=r"the label in row 3 of y is missing .* Drop such rows"):
+        with pytest.raises(
+            ValueError, match=r"the label in row 3 of y is missing .* Drop such rows"
+        ):
             classifier().fit(TEXTS, y)
 
 
@@ -185,5 +232,7 @@ def test_a_missing_label_is_named_by_its_row(missing):
 @pytest.mark.parametrize("model", [HashEmbeddingClassifier(), SGNNClassifier()])
 def test_a_frame_with_texts_needs_a_transformer(model, frame):
     for columns in ({"text": TEXTS}, {"length": range(40), "text": TEXTS}):
-        with pytest.raises(ValueError, match=r"takes rows of numbers, got texts.* within a ColumnTransformer"):
+        with pytest.raises(
+            ValueError, match=r"takes rows of numbers, got texts.* within a ColumnTransformer"
+        ):
             model.fit(frame(columns), LABELS)

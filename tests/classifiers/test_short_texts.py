@@ -52,13 +52,19 @@ def fitted(request):
     texts, labels = read(request.param.removesuffix(" skewed"))
     if request.param.endswith(" skewed"):  # half of the texts without the most frequent label
         most_frequent = Counter(labels.tolist()).most_common(1)[0][0]
-        kept = np.flatnonzero((labels == most_frequent) | (np.random.default_rng(0).random(len(labels)) < 0.5))
+        kept = np.flatnonzero(
+            (labels == most_frequent) | (np.random.default_rng(0).random(len(labels)) < 0.5)
+        )
         texts, labels = [texts[row] for row in kept], labels[kept]
     n_train = min(MAX_TRAIN, int(0.7 * len(texts)))
     sizes = {"train_size": n_train, "test_size": min(MAX_UNSEEN, len(texts) - n_train)}
-    train, unseen, y, y_unseen = train_test_split(texts, labels, stratify=labels, random_state=0, **sizes)
+    train, unseen, y, y_unseen = train_test_split(
+        texts, labels, stratify=labels, random_state=0, **sizes
+    )
     model = TextClassifier(random_state=0).fit(train, y)
-    return Fitted(model, train, np.array([np.mean(y == label) for label in model.classes_]), unseen, y_unseen)
+    return Fitted(
+        model, train, np.array([np.mean(y == label) for label in model.classes_]), unseen, y_unseen
+    )
 
 
 def read(name):
@@ -87,9 +93,13 @@ def test_unknown_words_have_the_shares_of_the_labels(fitted, n_words):
     assert differences[lengths == 0].max(initial=0) <= 1e-3  # of smoothed shares
 
 
-@pytest.mark.parametrize(("pattern", "n_words"), [(r"\w+", 3), (r"[^\w\s]", 1)], ids=["words", "mark"])
+@pytest.mark.parametrize(
+    ("pattern", "n_words"), [(r"\w+", 3), (r"[^\w\s]", 1)], ids=["words", "mark"]
+)
 def test_the_most_frequent_words_say_little(fitted, pattern, n_words):
-    n_texts = Counter(word for text in fitted.train for word in set(re.findall(pattern, text.lower())))
+    n_texts = Counter(
+        word for text in fitted.train for word in set(re.findall(pattern, text.lower()))
+    )
     for word, _ in n_texts.most_common(n_words):
         assert distances(fitted, [word]) <= 0.15, word
 
@@ -110,10 +120,14 @@ def lengths_of(model, texts):
 def test_crops_are_calibrated_and_say_more_than_the_shares(fitted, n_words):
     rng = np.random.default_rng(0)
     labels = np.repeat(fitted.labels, 3)
-    probabilities = fitted.model.predict_proba([crop(text, n_words, rng) for text in fitted.texts for _ in range(3)])
+    probabilities = fitted.model.predict_proba(
+        [crop(text, n_words, rng) for text in fitted.texts for _ in range(3)]
+    )
     assert calibration_error(fitted.model.classes_, probabilities, labels) <= 0.1
     of_shares = np.tile(fitted.shares, (len(labels), 1))
-    losses = [log_loss(labels, one, labels=fitted.model.classes_) for one in (probabilities, of_shares)]
+    losses = [
+        log_loss(labels, one, labels=fitted.model.classes_) for one in (probabilities, of_shares)
+    ]
     assert losses[0] < losses[1]
 
 
@@ -139,7 +153,9 @@ def marked():
     """Return texts of two labels, two thirds of one."""
     texts, labels = read("docstrings")
     (one, _), (two, _) = Counter(labels.tolist()).most_common(2)
-    rows = np.concatenate([np.flatnonzero(labels == one)[:600], np.flatnonzero(labels == two)[:300]])
+    rows = np.concatenate(
+        [np.flatnonzero(labels == one)[:600], np.flatnonzero(labels == two)[:300]]
+    )
     rows = np.random.default_rng(0).permutation(rows)
     return [texts[row] for row in rows], labels[rows] == one
 
@@ -152,7 +168,10 @@ def of_marked(marked):
 @pytest.mark.parametrize(
     "options",
     [
-        *({"calibrate": False, "features": "words+characters"}, {"loss": "softmax", "features": "words"}),
+        *(
+            {"calibrate": False, "features": "words+characters"},
+            {"loss": "softmax", "features": "words"},
+        ),
         *({"loss": "ova"}, {"loss": "hsigmoid", "features": "characters"}),
     ],
     ids=str,
@@ -160,7 +179,8 @@ def of_marked(marked):
 def test_only_texts_without_known_ngrams_have_the_shares_exactly(options, marked):
     texts, labels = marked
     model = text_classifier(random_state=0, **options).fit(texts, labels)
-    nothing = ["", " "] if options.get("features") != "words" else ["", " ", "zzqx vvkw"]  # characters are known
+    # characters are known
+    nothing = ["", " "] if options.get("features") != "words" else ["", " ", "zzqx vvkw"]
     assert lengths_of(model, nothing).max() == 0
     np.testing.assert_allclose(model.predict_proba(nothing)[:, 1], labels.mean(), atol=1e-3)
     assert all(model.predict(nothing))
@@ -176,11 +196,17 @@ def test_what_all_texts_have_says_nothing(calibrate):
     """Whatever the rounding of the sums of squares."""
     rng = np.random.default_rng(0)
     for count in range(1, 10):
-        rows = csr_array(np.hstack([np.full((40, 2), count), rng.integers(0, 2, (40, 8))]).astype(np.float32))
+        rows = csr_array(
+            np.hstack([np.full((40, 2), count), rng.integers(0, 2, (40, 8))]).astype(np.float32)
+        )
         labels = np.arange(40) % 5 == 0
         small = {"n_buckets": 2**12, "n_embeddings": 2**12}
-        model = HashEmbeddingClassifier(**small, calibrate=calibrate, random_state=0).fit(rows, labels)
-        common = csr_array(np.array([[count, count, *[0] * 8], [1, 0, *[0] * 8], [0] * 10], dtype=np.float32))
+        model = HashEmbeddingClassifier(**small, calibrate=calibrate, random_state=0).fit(
+            rows, labels
+        )
+        common = csr_array(
+            np.array([[count, count, *[0] * 8], [1, 0, *[0] * 8], [0] * 10], dtype=np.float32)
+        )
         np.testing.assert_allclose(model.predict_proba(common)[:, 1], 0.2, atol=0.01)
 
 
@@ -192,7 +218,9 @@ def test_further_texts_change_the_shares(marked):
     assert model.predict_proba([""])[0, 1] == pytest.approx(labels.mean(), abs=1e-3)
     weights = np.where(labels, 1.0, 4.0)
     weighted = TextClassifier(random_state=0).fit(texts, labels, sample_weight=weights)
-    assert weighted.predict_proba([""])[0, 1] == pytest.approx(np.average(labels, weights=weights), abs=1e-3)
+    assert weighted.predict_proba([""])[0, 1] == pytest.approx(
+        np.average(labels, weights=weights), abs=1e-3
+    )
     by_class = TextClassifier(random_state=0, class_weight="balanced").fit(texts, labels)
     assert by_class.predict_proba([""])[0, 1] == pytest.approx(0.5, abs=1e-3)
 
@@ -215,13 +243,17 @@ def test_explained_and_merged(marked, of_marked):
         TextClassifier(random_state=0, loss="softmax").fit(texts[rows], labels[rows])
         for rows in (slice(450), slice(450, None))
     ]
-    assert merge_classifiers(parts).predict_proba([""])[0, 1] == pytest.approx(labels.mean(), abs=1e-3)
+    assert merge_classifiers(parts).predict_proba([""])[0, 1] == pytest.approx(
+        labels.mean(), abs=1e-3
+    )
 
 
 def test_a_text_of_one_frequent_word_is_predicted_as_learned():
     rng = np.random.default_rng(0)
     words = np.array([f"w{number}" for number in range(300)])
-    texts = [" ".join(["no"] * (rng.random() < 0.6) + rng.choice(words, 8).tolist()) for _ in range(990)]
+    texts = [
+        " ".join(["no"] * (rng.random() < 0.6) + rng.choice(words, 8).tolist()) for _ in range(990)
+    ]
     labels = np.where(rng.random(990) < 0.3, "reject", "other").tolist()
     texts, labels = texts + ["no"] * 10, labels + ["reject"] * 10
     for options in ({}, {"features": "words"}, {"loss": "softmax"}):
@@ -233,10 +265,14 @@ def test_a_text_of_one_frequent_word_is_predicted_as_learned():
 def test_short_texts_of_a_rare_label_keep_it(features):
     rng = np.random.default_rng(0)
     words = np.array([f"w{number}" for number in range(400)])
-    long = [" ".join([*rng.permutation(["what", "is", "on"])[:2], *rng.choice(words, 9)]) for _ in range(950)]
+    long = [
+        " ".join([*rng.permutation(["what", "is", "on"])[:2], *rng.choice(words, 9)])
+        for _ in range(950)
+    ]
     short = [f"what is {first}{second}" for first in "abcdefgh" for second in "nopqrst"][:50]
     texts, labels = [*long, *short[:20]], ["flight"] * 950 + ["abbreviation"] * 20
     model = text_classifier(random_state=0, features=features).fit(texts, labels)
     assert set(model.predict(short[:20])) == {"abbreviation"}
-    assert np.mean(model.predict(short[20:]) == "abbreviation") > 0.9  # some last words collide with those of flights
+    # some last words collide with those of flights
+    assert np.mean(model.predict(short[20:]) == "abbreviation") > 0.9
     assert model.predict(["", " ", "zzqx"]).tolist() == ["flight"] * 3

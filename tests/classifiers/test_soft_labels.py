@@ -12,7 +12,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from torch.nn import functional
 
-from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier, load_model, save_model
+from sklearn_hashnlp import (
+    HashEmbeddingClassifier,
+    HashingNgramVectorizer,
+    TextClassifier,
+    load_model,
+    save_model,
+)
 from sklearn_hashnlp.classifiers import export_predictor
 from sklearn_hashnlp.classifiers._calibration import Scored
 from sklearn_hashnlp.classifiers._losses import SoftLabelLoss
@@ -27,7 +33,9 @@ CLASSES = ["good", "bad"]
 
 
 def classifier(**options: Any) -> TextClassifier:
-    return TextClassifier(**{"loss": "soft_softmax", "features": "words", "random_state": 0} | options)
+    return TextClassifier(
+        **{"loss": "soft_softmax", "features": "words", "random_state": 0} | options
+    )
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +73,9 @@ def test_a_frame_is_read_by_its_columns() -> None:
     assert model.score(texts, np.array(CLASSES)[part.to_numpy().argmax(axis=1)]) == 1  # true labels
     other = classifier().fit(TEXTS, frame[["bad", "good"]], classes=CLASSES)
     assert_same_bits(other.predict_proba(TEXTS[:5]), model.predict_proba(TEXTS[:5]))
-    with pytest.raises(ValueError, match=r"takes a frame with the columns \['good', 'bad'\] in y, got \['a', 'b'\]"):
+    with pytest.raises(
+        ValueError, match=r"takes a frame with the columns \['good', 'bad'\] in y, got \['a', 'b'\]"
+    ):
         model.partial_fit(TEXTS, frame.set_axis(["a", "b"], axis=1))
     assert classifier().fit(TEXTS, pd.DataFrame(SOFT), classes=CLASSES).classes_.tolist() == CLASSES
     assert classifier().fit(TEXTS, SOFT, classes=["a", 1]).classes_.tolist() == ["a", 1]
@@ -74,8 +84,12 @@ def test_a_frame_is_read_by_its_columns() -> None:
 def test_temperature_of_rows_that_were_not_trained_on() -> None:
     """More than 200 rows are calibrated by out-of-batch scores."""
     rng = np.random.default_rng(0)
-    texts = [" ".join(rng.choice(["fine", "dull", "long", "funny", "acting"], 4)) for _ in range(400)]
-    share = np.array([[text.count("fine") + 1, text.count("dull") + 1] for text in texts], dtype=float)
+    texts = [
+        " ".join(rng.choice(["fine", "dull", "long", "funny", "acting"], 4)) for _ in range(400)
+    ]
+    share = np.array(
+        [[text.count("fine") + 1, text.count("dull") + 1] for text in texts], dtype=float
+    )
     share /= share.sum(axis=1, keepdims=True)
     model = classifier(max_epochs=3).fit(texts, share)
     assert np.abs(model.predict_proba(texts) - share).mean() < 0.1
@@ -108,7 +122,8 @@ def test_the_loss_is_the_cross_entropy_of_plain_formulas() -> None:
 def test_certain_labels_are_labels() -> None:
     labels = np.array(CLASSES)[SOFT.argmax(axis=1)]
     certain = (labels[:, np.newaxis] == np.array(sorted(CLASSES))).astype(float)
-    options = {"max_epochs": 3, "n_hashes": 2}  # by one hash, log-odds of naive Bayes would be added to the softmax
+    # by one hash, log-odds of naive Bayes would be added to the softmax
+    options = {"max_epochs": 3, "n_hashes": 2}
     soft = classifier(**options).fit(TEXTS, certain, classes=sorted(CLASSES))
     hard = classifier(**options, loss="softmax").fit(TEXTS, labels)
     assert_near(soft.predict_proba(TEXTS[:5]), hard.predict_proba(TEXTS[:5]), atol=1e-3)
@@ -130,11 +145,15 @@ def test_training_continues(model: TextClassifier, tmp_path: Any) -> None:
 
 
 def test_weights_and_early_stopping() -> None:
-    double = classifier(max_epochs=2).fit(TEXTS, SOFT, sample_weight=[float(text != "so dull") for text in TEXTS])
+    double = classifier(max_epochs=2).fit(
+        TEXTS, SOFT, sample_weight=[float(text != "so dull") for text in TEXTS]
+    )
     dropped = [row for row, text in enumerate(TEXTS) if text != "so dull"]
     same = classifier(max_epochs=2).fit([TEXTS[row] for row in dropped], SOFT[dropped])
     assert_near(double.predict_proba(TEXTS[:5]), same.predict_proba(TEXTS[:5]), atol=1e-6)
-    stopped = classifier(early_stopping=EarlyStopping(monitor="valid_acc", validation_fraction=0.4)).fit(TEXTS, SOFT)
+    stopped = classifier(
+        early_stopping=EarlyStopping(monitor="valid_acc", validation_fraction=0.4)
+    ).fit(TEXTS, SOFT)
     assert {"valid_acc", "valid_loss"} <= set(stopped.history_[0])
 
 
@@ -144,7 +163,9 @@ def test_it_is_searched_explained_and_exported(model: TextClassifier, tmp_path: 
     assert explain(model, "dull").top(1, "bad")[0][0] == "dull"
     export_predictor(model, tmp_path / "exported")
     assert {path.suffix for path in (tmp_path / "exported").iterdir()} >= {".py"}
-    pipeline = make_pipeline(HashingNgramVectorizer(), HashEmbeddingClassifier(loss="soft_softmax", random_state=0))
+    pipeline = make_pipeline(
+        HashingNgramVectorizer(), HashEmbeddingClassifier(loss="soft_softmax", random_state=0)
+    )
     frame = pd.DataFrame(SOFT, columns=CLASSES)
     assert pipeline.fit(TEXTS, frame).classes_.tolist() == CLASSES
 
@@ -153,7 +174,11 @@ def test_it_is_searched_explained_and_exported(model: TextClassifier, tmp_path: 
     ("y", "options", "message"),
     [
         ([[0.5, 0.5]] * 59 + [[0.6, 0.5]], {}, r"Row 59 is \[0\.6.*, 0\.5\]"),
-        ([[1.5, -0.5]] * 60, {}, r"at least 0, with a sum of 1 in each row\. Row 0 is \[1\.5, -0\.5\]"),
+        (
+            [[1.5, -0.5]] * 60,
+            {},
+            r"at least 0, with a sum of 1 in each row\. Row 0 is \[1\.5, -0\.5\]",
+        ),
         ([[0.5, np.nan]] * 60, {}, "y contains NaN"),
         (["good"] * 60, {}, r"takes a probability of each class .* Got one of shape \(60,\)"),
         ([0, 1] * 30, {}, r"an array of shape \(n_samples, n_classes\)\. Got one of shape \(60,\)"),
@@ -170,7 +195,9 @@ def test_other_targets_are_refused(y: Any, options: dict[str, Any], message: str
 
 @pytest.mark.parametrize("classes", [["good"], ["good", "good"], ["a", "b", "c"]])
 def test_classes_are_those_of_the_columns(classes: list[str]) -> None:
-    with pytest.raises(ValueError, match="as many different classes as y has columns, 2, in their order"):
+    with pytest.raises(
+        ValueError, match="as many different classes as y has columns, 2, in their order"
+    ):
         classifier().fit(TEXTS, SOFT, classes=classes)
     with pytest.raises(ValueError, match="takes classes with loss='soft_softmax' only"):
         classifier(loss="softmax").fit(TEXTS, [text[0] for text in TEXTS], classes=classes)

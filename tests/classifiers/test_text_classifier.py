@@ -1,4 +1,6 @@
-"""TextClassifier and make_text_classifier: their parts and parameters, pretrained vectors, streams of batches."""
+"""TextClassifier and make_text_classifier: their parts and parameters, pretrained vectors, streams
+of batches.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,20 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
-from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier, export_predictor, make_text_classifier
+from sklearn_hashnlp.classifiers import (
+    HashEmbeddingClassifier,
+    TextClassifier,
+    export_predictor,
+    make_text_classifier,
+)
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
-from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer, _auto_ngram_vectorizer, _count_ngrams
+from sklearn_hashnlp.text import (
+    AutoNgramVectorizer,
+    HashingNgramVectorizer,
+    _auto_ngram_vectorizer,
+    _count_ngrams,
+)
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from tests.text_classifiers import text_classifier
 from tests.trainings import assert_near, assert_same_bits
@@ -35,7 +47,12 @@ def test_its_parts_and_parameters():
     }  # fmt: skip
     auto = make_text_classifier(ngram_range=(1, 3), n_jobs=2, lowercase=False)["vectorizer"]
     assert isinstance(auto, AutoNgramVectorizer)
-    assert (auto.ngram_range, auto.n_jobs, auto.n_features, auto.lowercase) == ((1, 3), 2, 2**30, False)
+    assert (auto.ngram_range, auto.n_jobs, auto.n_features, auto.lowercase) == (
+        (1, 3),
+        2,
+        2**30,
+        False,
+    )
     model = make_text_classifier(features="words", ngram_range=(1, 3), n_jobs=2, **options)
     vectorizer, classifier = model["vectorizer"], model["classifier"]
     assert isinstance(vectorizer, HashingNgramVectorizer)
@@ -44,12 +61,17 @@ def test_its_parts_and_parameters():
     assert {name: getattr(classifier, name) for name in options} == options
     assert clone(model).get_params().keys() == model.get_params().keys()
     characters = make_text_classifier(features="characters", ngram_range=(3, 4))["vectorizer"]
-    assert (characters.analyzer, characters.ngram_range, characters.n_features) == ("char_wb", (1, 4), 2**30)
+    assert (characters.analyzer, characters.ngram_range, characters.n_features) == (
+        "char_wb",
+        (1, 4),
+        2**30,
+    )
 
 
 def test_defaults_are_the_defaults_of_the_classifier_except_sizes():
     given, own = (
-        estimator.get_params() for estimator in (make_text_classifier()["classifier"], HashEmbeddingClassifier())
+        estimator.get_params()
+        for estimator in (make_text_classifier()["classifier"], HashEmbeddingClassifier())
     )
     sizes = {"n_buckets": 2**20, "n_hashes": 1, "n_embeddings": 2**20, "embedding_dim": "auto"}
     assert given == own | sizes | {"loss": "auto"}
@@ -62,15 +84,28 @@ def test_parameters_have_the_names_and_defaults_of_the_parts():
         for part in (make_text_classifier, TextClassifier, HashEmbeddingClassifier)
     )
     assert function == text
-    assert set(text) - set(rows) == {"features", "lowercase", "ngram_range", "n_jobs", "pretrained", "classifier"}
+    assert set(text) - set(rows) == {
+        "features",
+        "lowercase",
+        "ngram_range",
+        "n_jobs",
+        "pretrained",
+        "classifier",
+    }
     assert len(text) == 20
 
 
 def test_words_and_characters_stand_side_by_side():
-    model = make_text_classifier(features="words+characters", ngram_range=(1, 3), n_jobs=2, random_state=0)
+    model = make_text_classifier(
+        features="words+characters", ngram_range=(1, 3), n_jobs=2, random_state=0
+    )
     words, characters = (vectorizer for _, vectorizer in model["vectorizer"].transformer_list)
     assert (words.analyzer, words.ngram_range, words.n_jobs) == ("word", (1, 3), 2)
-    assert (characters.analyzer, characters.ngram_range, characters.n_jobs) == ("char_wb", (2, 5), 2)
+    assert (characters.analyzer, characters.ngram_range, characters.n_jobs) == (
+        "char_wb",
+        (2, 5),
+        2,
+    )
     rows = model["vectorizer"].transform(TEXTS)
     assert rows.shape == (6, 2**30)
     assert rows.indices.dtype == np.int32
@@ -81,7 +116,8 @@ def test_words_and_characters_stand_side_by_side():
 
 def test_other_features_are_refused():
     with pytest.raises(
-        ValueError, match=r"'features' parameter of make_text_classifier must be 'auto', .* Got 'bytes'"
+        ValueError,
+        match=r"'features' parameter of make_text_classifier must be 'auto', .* Got 'bytes'",
     ):
         make_text_classifier(features="bytes")
 
@@ -89,7 +125,10 @@ def test_other_features_are_refused():
 class Topics(TransformerMixin, BaseEstimator):
     """Vectors that know which words are about animals, and which about money."""
 
-    WORDS = ({"cat", "dog", "purrs", "barks", "kitten"}, {"shares", "price", "fell", "sold", "stocks"})
+    WORDS = (
+        {"cat", "dog", "purrs", "barks", "kitten"},
+        {"shares", "price", "fell", "sold", "stocks"},
+    )
 
     def fit(self, X, y=None):
         self.fitted_ = True
@@ -108,7 +147,9 @@ SMALL = {"n_buckets": 999, "n_embeddings": 9999, "random_state": 0}
 
 @pytest.mark.parametrize("make", [TextClassifier, make_text_classifier])
 def test_pretrained_vectors_know_words_that_no_training_text_has(make):
-    assert make(random_state=0, pretrained=Topics().fit([])).fit(FEW, KINDS).predict(UNSEEN).tolist() == [
+    assert make(random_state=0, pretrained=Topics().fit([])).fit(FEW, KINDS).predict(
+        UNSEEN
+    ).tolist() == [
         "pet",
         "money",
     ]
@@ -118,13 +159,20 @@ def test_pretrained_vectors_know_words_that_no_training_text_has(make):
 
 def test_a_frozen_pretrained_model_in_a_parameter_grid(tmp_path):
     encoder = SGNNSentenceEncoder(
-        n_projections=8, n_tables=0, projection_dim=8, network=Network(8), max_epochs=0, random_state=0
+        n_projections=8,
+        n_tables=0,
+        projection_dim=8,
+        network=Network(8),
+        max_epochs=0,
+        random_state=0,
     )
     grid = {"pretrained": [FrozenEstimator(encoder.fit(FEW))]}
     search = GridSearchCV(TextClassifier(random_state=0), grid, cv=2).fit(FEW, KINDS)
     model = search.best_estimator_
     save_model(model, tmp_path / "model")
-    np.testing.assert_array_equal(load_model(tmp_path / "model").predict_proba(UNSEEN), model.predict_proba(UNSEEN))
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "model").predict_proba(UNSEEN), model.predict_proba(UNSEEN)
+    )
 
 
 def test_a_range_of_ngrams_as_a_list(tmp_path):
@@ -153,7 +201,12 @@ def test_a_pretrained_model_is_checked(tmp_path):
 
 def test_a_pretrained_encoder_is_saved_once(tmp_path):
     encoder = SGNNSentenceEncoder(
-        n_projections=8, n_tables=0, projection_dim=64, network=Network(8), max_epochs=0, random_state=0
+        n_projections=8,
+        n_tables=0,
+        projection_dim=64,
+        network=Network(8),
+        max_epochs=0,
+        random_state=0,
     )
     encoder.fit(FEW)
     save_model(encoder, tmp_path / "encoder")
@@ -162,7 +215,10 @@ def test_a_pretrained_encoder_is_saved_once(tmp_path):
     model = clone(alone).set_params(pretrained=encoder).fit(FEW, KINDS)
     expected = model.predict_proba(UNSEEN)
     save_model(model, tmp_path / "model")
-    size_of = {folder.name: (folder / "weights.safetensors").stat().st_size for folder in tmp_path.iterdir()}
+    size_of = {
+        folder.name: (folder / "weights.safetensors").stat().st_size
+        for folder in tmp_path.iterdir()
+    }
     assert size_of["model"] < 1.05 * (size_of["alone"] + size_of["encoder"])
     loaded = load_model(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_proba(UNSEEN), expected)
@@ -175,7 +231,8 @@ def test_batches_of_a_stream_have_the_same_features(monkeypatch):
     model = TextClassifier(random_state=0)
     for batch in (TEXTS[:2], TEXTS[2:]):
         model.partial_fit(batch, ["statement"] * len(batch), classes=["question", "statement"])
-        assert not hasattr(model.pipeline_[0], "features_")  # words: a batch does not tell which help
+        # words: a batch does not tell which help
+        assert not hasattr(model.pipeline_[0], "features_")
     fitted = TextClassifier(random_state=0).fit(TEXTS, LABELS)
     monkeypatch.setattr(_auto_ngram_vectorizer, "_MANY_TEXTS", 5)
     assert AutoNgramVectorizer().fit(["no ."] * 9).features_ == "words"
@@ -214,7 +271,8 @@ def test_a_changed_pretrained_model_needs_a_new_fit():
     expected = model.predict_proba(UNSEEN)
     for other in (None, Topics().fit([])):
         model.set_params(pretrained=other)
-        assert model.predict_proba(UNSEEN).tobytes() == expected.tobytes()  # as after any change of a parameter
+        # as after any change of a parameter
+        assert model.predict_proba(UNSEEN).tobytes() == expected.tobytes()
         warm = make_text_classifier(**SMALL)["classifier"].set_params(warm_start=True)
         sizes = dict.fromkeys(("n_buckets", "n_embeddings"), 2**20)
         other = clone(model).set_params(classifier=warm, **sizes)
@@ -239,7 +297,9 @@ def threads_of_transforms(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize(("features", "pretrained"), [("auto", True), ("words", False), ("words+characters", True)])
+@pytest.mark.parametrize(
+    ("features", "pretrained"), [("auto", True), ("words", False), ("words+characters", True)]
+)
 def test_n_jobs_set_after_fit_reach_the_vectorizer(features, pretrained, threads_of_transforms):
     encoder = Topics().fit([]) if pretrained else None
     model = TextClassifier(features=features, pretrained=encoder, n_jobs=2, **SMALL).fit(FEW, KINDS)
@@ -251,7 +311,8 @@ def test_n_jobs_set_after_fit_reach_the_vectorizer(features, pretrained, threads
         threads_of_transforms.clear()
         model.n_jobs = n_jobs
         assert model.predict_proba(FEW).tobytes() == expected.tobytes()
-        assert set(threads_of_transforms) == ({n_jobs} if pretrained else set())  # else counts are not needed
+        # else counts are not needed
+        assert set(threads_of_transforms) == ({n_jobs} if pretrained else set())
     assert model.pipeline_[0] is vectorizer
     assert repr(vectorizer) == before
     threads_of_transforms.clear()
@@ -261,14 +322,22 @@ def test_n_jobs_set_after_fit_reach_the_vectorizer(features, pretrained, threads
         model.set_params(n_jobs="many").predict([*FEW, "many " * 100_000])
 
 
-@pytest.mark.parametrize("model", [TextClassifier(random_state=0), TextClassifier(hidden_layer_sizes=(4,))])
+@pytest.mark.parametrize(
+    "model", [TextClassifier(random_state=0), TextClassifier(hidden_layer_sizes=(4,))]
+)
 def test_a_batch_of_distinct_labels_trains_without_a_warning(model):
     labels = [f"label {i}" for i in range(30)]
-    fitted = clone(model).partial_fit([f"text {i}" for i in range(30)], labels, classes=labels)  # warnings are errors
+    # warnings are errors
+    fitted = clone(model).partial_fit([f"text {i}" for i in range(30)], labels, classes=labels)
     assert len(fitted.classes_) == 30
 
 
-FILMS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 6
+FILMS = [
+    "a fine, funny film",
+    "dull and far too long",
+    "funny and fine acting",
+    "too dull to sit through",
+] * 6
 TASTES = ["good", "bad", "good", "bad"] * 6
 
 
@@ -276,7 +345,12 @@ TASTES = ["good", "bad", "good", "bad"] * 6
     ("features", "lowercase"), [("words", True), ("words+characters", False), ("characters", True)]
 )
 def test_it_is_the_pipeline(features, lowercase):
-    options = SMALL | {"features": features, "lowercase": lowercase, "learning_rate": 0.1, "n_hashes": 2}
+    options = SMALL | {
+        "features": features,
+        "lowercase": lowercase,
+        "learning_rate": 0.1,
+        "n_hashes": 2,
+    }
     texts = [text.title() for text in FILMS]
     pipeline = make_text_classifier(**options).fit(texts, TASTES)
     model = TextClassifier(**options).fit(texts, TASTES)
@@ -292,16 +366,23 @@ def test_lowercase_false_tells_us_from_us():
 
 def test_it_is_a_classifier_among_classifiers():
     assert is_classifier(text_classifier(**SMALL))
-    assert cross_val_score(text_classifier(**SMALL), FILMS, TASTES, cv=3, scoring="roc_auc").mean() > 0.9
+    assert (
+        cross_val_score(text_classifier(**SMALL), FILMS, TASTES, cv=3, scoring="roc_auc").mean()
+        > 0.9
+    )
     members = [(str(seed), text_classifier(**SMALL | {"random_state": seed})) for seed in (1, 2)]
     votes = VotingClassifier(members, voting="soft")
     assert votes.fit(FILMS, TASTES).score(FILMS, TASTES) == 1
 
 
 def test_warm_start_goes_on():
-    warm = text_classifier(**SMALL, features="words", warm_start=True, max_epochs=4).fit(FILMS, TASTES)
+    warm = text_classifier(**SMALL, features="words", warm_start=True, max_epochs=4).fit(
+        FILMS, TASTES
+    )
     assert len(warm.fit(FILMS, TASTES).history_) == 2 * 4
-    with pytest.raises(ValueError, match=r"cannot continue training with features='characters'.* 'words'"):
+    with pytest.raises(
+        ValueError, match=r"cannot continue training with features='characters'.* 'words'"
+    ):
         warm.set_params(features="characters").fit(FILMS, TASTES)
     with pytest.raises(ValueError, match="was not seen before"):
         warm.set_params(features="words").partial_fit(["x"], ["other"])
@@ -310,7 +391,9 @@ def test_warm_start_goes_on():
 
 @pytest.mark.parametrize("ngram_range", [(2, 1), (1, 2, 3), (0, 1), ("1", "2")])
 def test_a_wrong_ngram_range_is_refused(ngram_range):
-    with pytest.raises(ValueError, match="'ngram_range' parameter of TextClassifier must be a pair"):
+    with pytest.raises(
+        ValueError, match="'ngram_range' parameter of TextClassifier must be a pair"
+    ):
         text_classifier(**SMALL, ngram_range=ngram_range).fit(FILMS, TASTES)
 
 

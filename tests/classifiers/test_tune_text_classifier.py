@@ -32,14 +32,22 @@ def _texts(n: int) -> tuple[list[str], list[str]]:
     generator = np.random.default_rng(0)
     labels = generator.choice(["good", "bad"], n).tolist()
     others = ["film", "story", *WORDS["good"], *WORDS["bad"]]
-    texts = [" ".join([*generator.choice(WORDS[label], 1), *generator.choice(others, 3)]) for label in labels]
+    texts = [
+        " ".join([*generator.choice(WORDS[label], 1), *generator.choice(others, 3)])
+        for label in labels
+    ]
     return texts, labels
 
 
 TEXTS, LABELS = _texts(60)
-LISTS = [[label, "film"] if "film" in text else [label] for text, label in zip(TEXTS, LABELS, strict=True)]
+LISTS = [
+    [label, "film"] if "film" in text else [label]
+    for text, label in zip(TEXTS, LABELS, strict=True)
+]
 MATRIX = np.array([[name in row for name in ("bad", "film", "good")] for row in LISTS], dtype=int)
-SMALL = TextClassifier(features="words", n_buckets=64, n_embeddings=256, embedding_dim=4, max_epochs=1, n_jobs=1)
+SMALL = TextClassifier(
+    features="words", n_buckets=64, n_embeddings=256, embedding_dim=4, max_epochs=1, n_jobs=1
+)
 FAILED = TrialState.FAIL
 
 
@@ -69,7 +77,9 @@ def test_scores_are_those_of_cross_validation_and_the_best_is_trained_on_all_tex
         assert trial.value == np.mean(scores)
         assert list(trial.intermediate_values.values()) == scores.tolist()
         if trial.number == best.number:
-            assert_same_bits(model.predict_proba(TEXTS), expected.fit(TEXTS, LABELS).predict_proba(TEXTS))
+            assert_same_bits(
+                model.predict_proba(TEXTS), expected.fit(TEXTS, LABELS).predict_proba(TEXTS)
+            )
     assert study.trials[0].params == {}
     assert best.value == max(trial.value for trial in study.trials)
     again = _tune(max_trials=3)[2].trials
@@ -125,10 +135,14 @@ def test_models_above_the_limit_are_pruned(tmp_path: Path) -> None:
         _tune(max_size=100, max_trials=2)
 
 
-def test_a_model_that_is_larger_than_estimated_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_larger_than_estimated_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     sizes = iter([*[5] * 10, 20, 10])
     module = sys.modules[tune_text_classifier.__module__]
-    monkeypatch.setattr(module._Search, "save", lambda self, model, folder: _save(model, folder, sizes))
+    monkeypatch.setattr(
+        module._Search, "save", lambda self, model, folder: _save(model, folder, sizes)
+    )
     _, best, study = _tune(max_size=10, max_trials=2)
     assert best.value == min(trial.value for trial in study.trials)
 
@@ -177,7 +191,12 @@ def test_parameters_of_a_classifier_are_searched_by_its_prefix() -> None:
     inner = HashEmbeddingClassifier(n_buckets=64, n_embeddings=256, max_epochs=1)
     study = _tune(estimator=TextClassifier(classifier=inner), space=None, max_trials=4)[2]
     assert {trial.state for trial in study.trials} <= {TrialState.COMPLETE, TrialState.PRUNED}
-    assert [trial.params.get("features") for trial in study.trials[:4]] == [None, "words", "words", "auto"]
+    assert [trial.params.get("features") for trial in study.trials[:4]] == [
+        None,
+        "words",
+        "words",
+        "auto",
+    ]
 
 
 @pytest.mark.parametrize("form", [list, np.array, coo_array, pd.DataFrame])
@@ -212,7 +231,10 @@ def test_a_fifth_of_many_texts_is_held_out() -> None:
         ({"y": LABELS[1:]}, "inconsistent numbers of samples"),
         ({"scoring": "nonsense"}, "nonsense"),
         ({"estimator": "words"}, "needs a TextClassifier, got str"),
-        ({"X": ["a", "b"], "y": ["x", "y"]}, "needs at least 5 texts to score on, got 2.* validation_data"),
+        (
+            {"X": ["a", "b"], "y": ["x", "y"]},
+            "needs at least 5 texts to score on, got 2.* validation_data",
+        ),
         ({"y": [None, *LABELS[1:]]}, "the label in row 0 of y is missing"),
         ({"y": MATRIX, "estimator": TextClassifier(loss="softmax")}, "takes one label"),
     ],

@@ -22,10 +22,25 @@ SEVERAL = [["good"], ["bad", "long"], ["good"], ["long"]] * 10
 
 SIZES: dict[str, Any] = {"n_buckets": 50, "n_embeddings": 500, "random_state": 0}
 CASES: dict[str, tuple[Any, Any, Any, Any]] = {
-    "hash embeddings": (HashEmbeddingClassifier(**SIZES, solver="sgd", max_epochs=3), X, Y, (X_VALID, Y_VALID)),
-    "to convergence": (TextClassifier(**SIZES, solver="sgd"), TEXTS, LABELS, (["fine", "long"], ["good", "bad"])),
+    "hash embeddings": (
+        HashEmbeddingClassifier(**SIZES, solver="sgd", max_epochs=3),
+        X,
+        Y,
+        (X_VALID, Y_VALID),
+    ),
+    "to convergence": (
+        TextClassifier(**SIZES, solver="sgd"),
+        TEXTS,
+        LABELS,
+        (["fine", "long"], ["good", "bad"]),
+    ),
     "several labels": (TextClassifier(**SIZES), TEXTS, SEVERAL, (["fine", "long"], [["good"], []])),
-    "SGNN": (SGNNClassifier(hidden_layer_sizes=(8,), max_epochs=3, random_state=0), X, Y, (X_VALID, Y_VALID)),
+    "SGNN": (
+        SGNNClassifier(hidden_layer_sizes=(8,), max_epochs=3, random_state=0),
+        X,
+        Y,
+        (X_VALID, Y_VALID),
+    ),
 }
 
 
@@ -39,21 +54,27 @@ def test_validation_data_are_scored_after_each_epoch_and_change_nothing(name: st
     assert_same_bits(model.decision_function(rows), scores)
     assert len(history) == n_epochs
     assert all({"valid_loss", "valid_acc"} <= set(entry) for entry in history)
-    if name == "SGNN":  # of others the weights are averaged, and log-odds added, after the last epoch
+    # of others the weights are averaged, and log-odds added, after the last epoch
+    if name == "SGNN":
         assert history[-1]["valid_acc"] == model.score(*valid)
 
 
 def test_early_stopping_takes_the_validation_data_and_holds_out_no_rows() -> None:
     flipped = np.where(Y_VALID == "high", "low", "high")  # each epoch makes it worse
-    model = HashEmbeddingClassifier(**SIZES, early_stopping=EarlyStopping(patience=3), max_epochs=50)
-    history = model.fit(X[:30], Y[:30], validation_data=(X_VALID, flipped)).history_  # without a warning
+    model = HashEmbeddingClassifier(
+        **SIZES, early_stopping=EarlyStopping(patience=3), max_epochs=50
+    )
+    # without a warning
+    history = model.fit(X[:30], Y[:30], validation_data=(X_VALID, flipped)).history_
     accuracies = [entry["valid_acc"] for entry in history]
     assert len(history) == accuracies.index(max(accuracies)) + 1 + 3
 
 
 def test_the_dual_solver_ignores_validation_data_and_functions() -> None:
     model, calls = TextClassifier(random_state=0), list[Any]()
-    model.fit(TEXTS, LABELS, validation_data=(TEXTS, LABELS), callbacks=[lambda *call: calls.append(call)])
+    model.fit(
+        TEXTS, LABELS, validation_data=(TEXTS, LABELS), callbacks=[lambda *call: calls.append(call)]
+    )
     assert (model.solver_, calls, "valid_acc" in model.history_[0]) == ("dual", [], False)
 
 
@@ -67,7 +88,9 @@ def test_functions_report_the_progress_and_are_not_kept() -> None:
     calls: list[tuple[float, int, list[str]]] = []
 
     def report(done: float, n_epochs: int, history: list[dict[str, Any]]) -> None:
-        calls.append((done, n_epochs, [name for name in ("train_loss", "dur") if name in history[-1]]))
+        calls.append(
+            (done, n_epochs, [name for name in ("train_loss", "dur") if name in history[-1]])
+        )
 
     model = TextClassifier(solver="sgd", max_epochs=2, random_state=0)
     expected = model.fit(TEXTS, LABELS).decision_function(TEXTS)
@@ -82,5 +105,7 @@ def test_functions_report_the_progress_and_are_not_kept() -> None:
 
 
 def test_an_object_that_is_no_callback_is_an_error() -> None:
-    with pytest.raises(ValueError, match="The 'callbacks' parameter of TextClassifier must hold skorch callbacks"):
+    with pytest.raises(
+        ValueError, match="The 'callbacks' parameter of TextClassifier must hold skorch callbacks"
+    ):
         TextClassifier().fit(TEXTS, LABELS, callbacks=[3])

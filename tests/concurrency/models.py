@@ -29,13 +29,21 @@ Answer = Callable[[], bytes]
 
 def small_text_classifier() -> Any:
     """Return a classifier that counts on two threads and trains in some hundredths of a second."""
-    small = {"n_buckets": 1000, "n_embeddings": 1000, "embedding_dim": 8, "max_epochs": 2, "random_state": 0}
+    small = {
+        "n_buckets": 1000,
+        "n_embeddings": 1000,
+        "embedding_dim": 8,
+        "max_epochs": 2,
+        "random_state": 0,
+    }
     return TextClassifier(n_jobs=2, **small)
 
 
 def _sgnn() -> Pipeline:
     classifier = SGNNClassifier(hidden_layer_sizes=(16,), max_epochs=2, random_state=0)
-    return make_pipeline(CharNgramFeaturizer(n_jobs=2), SGNNProjector(n_projections=8, n_jobs=2), classifier)
+    return make_pipeline(
+        CharNgramFeaturizer(n_jobs=2), SGNNProjector(n_projections=8, n_jobs=2), classifier
+    )
 
 
 @cache
@@ -60,7 +68,9 @@ def answers() -> dict[str, Answer]:
 def trainings() -> dict[str, Answer]:
     """Return functions that train a model anew, and ask it."""
     return {
-        "TextClassifier": lambda: small_text_classifier().fit(TEXTS, LABELS).predict_proba(TEXTS).tobytes(),
+        "TextClassifier": lambda: (
+            small_text_classifier().fit(TEXTS, LABELS).predict_proba(TEXTS).tobytes()
+        ),
         "SGNNClassifier": lambda: _sgnn().fit(TEXTS, LABELS).predict_proba(TEXTS).tobytes(),
         "HsigmoidLanguageModel": lambda: small_models.bytes_of(
             small_models.make(max_epochs=1).fit(small_models.SENTENCES)

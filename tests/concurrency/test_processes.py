@@ -44,5 +44,7 @@ def test_workers_of_joblib(backend: str) -> None:
 
 def test_cross_validation_in_workers_is_that_of_one_process() -> None:
     model = small_text_classifier()
-    one, two = (cross_val_score(model, TEXTS, LABELS, cv=3, n_jobs=n_jobs).tolist() for n_jobs in (1, 2))
+    one, two = (
+        cross_val_score(model, TEXTS, LABELS, cv=3, n_jobs=n_jobs).tolist() for n_jobs in (1, 2)
+    )
     assert one == two

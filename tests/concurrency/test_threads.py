@@ -1,4 +1,6 @@
-"""One fitted model that many threads and forked processes use at once, and models that are trained at the same time."""
+"""One fitted model that many threads and forked processes use at once, and models that are trained
+at the same time.
+"""
 
 import multiprocessing
 import sys
@@ -54,4 +56,5 @@ def test_forked_processes_use_the_model_of_their_parent() -> None:
         for name in expected:
             found = pool.map_async(answer, [name] * 4).get(SECONDS)
             assert found == [expected[name]] * 4, name
-    assert_same_bits({name: ask() for name, ask in answers().items()}, expected)  # the parent goes on
+    # the parent goes on
+    assert_same_bits({name: ask() for name, ask in answers().items()}, expected)

@@ -1,4 +1,6 @@
-"""The table of all public estimators and transformers: small parameters, data to fit, and methods that answer."""
+"""The table of all public estimators and transformers: small parameters, data to fit, and methods
+that answer.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,12 @@ from tests.sentence_texts import make as make_encoder
 from tests.text_classifiers import text_classifier
 
 RNG = np.random.default_rng(0)
-WORDS = [["vote", "law", "minister"], ["goal", "match", "team"], ["rain", "wind", "sun"], ["play", "actor", "stage"]]
+WORDS = [
+    ["vote", "law", "minister"],
+    ["goal", "match", "team"],
+    ["rain", "wind", "sun"],
+    ["play", "actor", "stage"],
+]
 CLASSES = RNG.integers(0, 4, 80)
 LABELS = np.array(["politics", "sport", "weather", "theatre"])[CLASSES]
 TEXTS = [" ".join(RNG.choice(WORDS[number], 5)) for number in CLASSES]
@@ -63,14 +70,22 @@ def _hash_embedding(X: Any = COUNTS, y: Any = LABELS, **options: Any) -> Case:
 
 
 def _sgnn(X: Any = BITS, y: Any = LABELS, **options: Any) -> Case:
-    small = {"hidden_layer_sizes": (16,), "max_epochs": 5, "batch_size": 16, "learning_rate": 0.02, "random_state": 0}
+    small = {
+        "hidden_layer_sizes": (16,),
+        "max_epochs": 5,
+        "batch_size": 16,
+        "learning_rate": 0.02,
+        "random_state": 0,
+    }
     return Case(_maker(SGNNClassifier, small | options), X, y, X[:20], _SCORES)
 
 
 def _language_model(**options: Any) -> Case:
     asked = ["a b c", "h g", "never seen", ""]
     make = _maker(small_models.make, {"batch_size": 32, "max_epochs": 2} | options)
-    return Case(make, small_models.SENTENCES, None, asked, ("score_samples", "predict_proba", "perplexity"))
+    return Case(
+        make, small_models.SENTENCES, None, asked, ("score_samples", "predict_proba", "perplexity")
+    )
 
 
 def _counting(**options: Any) -> Case:
@@ -84,7 +99,9 @@ def _cache(**options: Any) -> Case:
 
 def _mixture(**options: Any) -> Case:
     models = [KneserNeyLanguageModel(order=3), CacheLanguageModel()]
-    return _language_model()._replace(make=_maker(InterpolatedLanguageModel, {"models": models} | options))
+    return _language_model()._replace(
+        make=_maker(InterpolatedLanguageModel, {"models": models} | options)
+    )
 
 
 def _encoder(**options: Any) -> Case:
@@ -104,7 +121,11 @@ def _quantized(**options: Any) -> QuantizedSGNNClassifier:
 
 
 def _pipeline(**options: Any) -> Any:
-    small = {"classifier__n_buckets": 300, "classifier__n_embeddings": 1000, "classifier__max_epochs": 3}
+    small = {
+        "classifier__n_buckets": 300,
+        "classifier__n_embeddings": 1000,
+        "classifier__max_epochs": 3,
+    }
     return make_text_classifier(random_state=0).set_params(**small | options)
 
 
@@ -118,12 +139,19 @@ def _text_classifier(y: Any = LABELS, **options: Any) -> Case:
 
 
 def _union(**options: Any) -> NgramVectorUnion:
-    encoder = SGNNWordProjector(CharNgramFeaturizer(), SGNNProjector(n_projections=2, n_bits=3).fit(COUNTS))
-    return NgramVectorUnion(**{"vectorizer": FrequentNgramVectorizer(), "encoder": encoder} | options)
+    encoder = SGNNWordProjector(
+        CharNgramFeaturizer(), SGNNProjector(n_projections=2, n_bits=3).fit(COUNTS)
+    )
+    return NgramVectorUnion(
+        **{"vectorizer": FrequentNgramVectorizer(), "encoder": encoder} | options
+    )
 
 
 def _word_projector(**options: Any) -> SGNNWordProjector:
-    parts = {"featurizer": CharNgramFeaturizer(), "projector": SGNNProjector(n_projections=3, n_bits=5)}
+    parts = {
+        "featurizer": CharNgramFeaturizer(),
+        "projector": SGNNProjector(n_projections=3, n_bits=5),
+    }
     return SGNNWordProjector(**parts | options)
 
 
@@ -136,20 +164,31 @@ CASES: dict[str, Case] = {
     "AutoNgramVectorizer": _texts(AutoNgramVectorizer, ngram_range=(1, 3), n_features=2**16),
     "NgramVectorUnion": _texts(_union),
     "CharNgramFeaturizer": _texts(CharNgramFeaturizer),
-    "SGNNProjector": Case(_maker(SGNNProjector, {"n_bits": 5}), COUNTS, None, COUNTS[:20], ("transform",)),
+    "SGNNProjector": Case(
+        _maker(SGNNProjector, {"n_bits": 5}), COUNTS, None, COUNTS[:20], ("transform",)
+    ),
     "SGNNWordProjector": _texts(_word_projector),
     "KneserNeyLanguageModel": _counting(),
     "CacheLanguageModel": _cache(),
     "InterpolatedLanguageModel": _mixture(),
     "HashEmbeddingClassifier": _hash_embedding(),
-    "HashEmbeddingClassifier, ova, hidden layers": _hash_embedding(loss="ova", hidden_layer_sizes=(8,)),
-    "HashEmbeddingClassifier, hinge, adam": _hash_embedding(loss="hinge", optimizer="adam", ngram_dropout=(2, 5)),
+    "HashEmbeddingClassifier, ova, hidden layers": _hash_embedding(
+        loss="ova", hidden_layer_sizes=(8,)
+    ),
+    "HashEmbeddingClassifier, hinge, adam": _hash_embedding(
+        loss="hinge", optimizer="adam", ngram_dropout=(2, 5)
+    ),
     "HashEmbeddingClassifier, hsigmoid": _hash_embedding(
-        loss="hsigmoid", tree="huffman", optimizer="adam", early_stopping=EarlyStopping(validation_fraction=0.6)
+        loss="hsigmoid",
+        tree="huffman",
+        optimizer="adam",
+        early_stopping=EarlyStopping(validation_fraction=0.6),
     ),
     "HashEmbeddingClassifier, several labels": _hash_embedding(y=TOPICS, loss="ova"),
     "SGNNClassifier": _sgnn(),
-    "SGNNClassifier, packed, adagrad": _sgnn(X=np.packbits(BITS, axis=1), packed=True, optimizer="adagrad"),
+    "SGNNClassifier, packed, adagrad": _sgnn(
+        X=np.packbits(BITS, axis=1), packed=True, optimizer="adagrad"
+    ),
     "SGNNClassifier, several labels": _sgnn(y=TOPICS, loss="ova"),
     "QuantizedSGNNClassifier": Case(_quantized, BITS, LABELS, BITS[:20], _SCORES),
     "make_text_classifier": Case(_pipeline, TEXTS, LABELS, TEXTS[:20], _SCORES[:-1]),
@@ -160,7 +199,8 @@ CASES: dict[str, Case] = {
         features="words+characters",
     ),
     "TextClassifier, soft labels": _text_classifier(
-        y=np.array([[0.7, 0.3, 0], [0, 0.9, 0.1], [0, 0.5, 0.5], [1, 0, 0]])[CLASSES], loss="soft_softmax"
+        y=np.array([[0.7, 0.3, 0], [0, 0.9, 0.1], [0, 0.5, 0.5], [1, 0, 0]])[CLASSES],
+        loss="soft_softmax",
     ),
     "HsigmoidLanguageModel": _language_model(),
     "HsigmoidLanguageModel, softmax, adam": _language_model(
@@ -170,10 +210,16 @@ CASES: dict[str, Case] = {
         hidden_layer="residual", far_context=4, regularization__word_dropout=0.2
     ),
     "HsigmoidLanguageModel, characters": _language_model(embedding=("sgnn", 20, 14), tree="random"),
-    "HsigmoidLanguageModel, n-grams": _language_model(embedding=("ngrams", 1000), direct_connections=("hashed", 1000)),
+    "HsigmoidLanguageModel, n-grams": _language_model(
+        embedding=("ngrams", 1000), direct_connections=("hashed", 1000)
+    ),
     "SGNNSentenceEncoder": _encoder(),
-    "SGNNSentenceEncoder, three losses": _encoder(objectives__masked_weight=0.5, objectives__word_weight=0.5),
-    "DistilledSentenceEncoder": _texts(DistilledSentenceEncoder, n_features=200, n_components=5)._replace(y=VECTORS),
+    "SGNNSentenceEncoder, three losses": _encoder(
+        objectives__masked_weight=0.5, objectives__word_weight=0.5
+    ),
+    "DistilledSentenceEncoder": _texts(
+        DistilledSentenceEncoder, n_features=200, n_components=5
+    )._replace(y=VECTORS),
 }
 
 
@@ -184,7 +230,11 @@ def kind(name: str) -> str:
 
 ONE_OF_A_KIND = [name for name in CASES if "," not in name and not name.startswith("make_")]
 """One case for each public class, for laws that options have no part in."""
-TRAINED = [name for name in CASES if kind(name) not in ONE_OF_A_KIND[: ONE_OF_A_KIND.index("HashEmbeddingClassifier")]]
+TRAINED = [
+    name
+    for name in CASES
+    if kind(name) not in ONE_OF_A_KIND[: ONE_OF_A_KIND.index("HashEmbeddingClassifier")]
+]
 """Those that learn weights, from random ones on."""
 NETS = [name for name in TRAINED if hasattr(CASES[name].make(), "callbacks")]
 """Those that train a net of their own, with ``callbacks``."""
@@ -220,7 +270,10 @@ def answers(name: str, model: Any) -> dict[str, bytes]:
 def as_bytes(value: Any) -> bytes:
     """Return the bytes of an array, a matrix, a list or a number."""
     if issparse(value):
-        return b"".join(np.ascontiguousarray(part).tobytes() for part in (value.data, value.indices, value.indptr))
+        return b"".join(
+            np.ascontiguousarray(part).tobytes()
+            for part in (value.data, value.indices, value.indptr)
+        )
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.tobytes()
     return repr(value).encode()

@@ -1,4 +1,6 @@
-"""Answers of all public estimators: after fit, without a trace, honest about what they take, and as data frames."""
+"""Answers of all public estimators: after fit, without a trace, honest about what they take, and as
+data frames.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from sklearn_hashnlp import load_model, save_model
-from tests.contract.estimators import BITS, CASES, LABELS, ONE_OF_A_KIND, TEXTS, answers, as_bytes, fitted
+from tests.contract.estimators import (
+    BITS,
+    CASES,
+    LABELS,
+    ONE_OF_A_KIND,
+    TEXTS,
+    answers,
+    as_bytes,
+    fitted,
+)
 from tests.trainings import assert_same_bits
 
 OF_TEXTS = [name for name in ONE_OF_A_KIND if get_tags(CASES[name].make()).input_tags.string]
@@ -90,7 +101,10 @@ def test_an_unfitted_model_says_so_or_needs_no_fit(name):
     if not get_tags(model).requires_fit:
         assert (answers(name, model) == answers(name, fitted(name))) is (name not in CHOOSES_IN_FIT)
         return
-    for method, arguments in {**OTHER_METHODS, **dict.fromkeys(case.answers, (case.asked,))}.items():
+    for method, arguments in {
+        **OTHER_METHODS,
+        **dict.fromkeys(case.answers, (case.asked,)),
+    }.items():
         if hasattr(model, method):
             n_parameters = len(inspect.signature(getattr(model, method)).parameters)
             with pytest.raises(NotFittedError, match=name):
@@ -106,7 +120,9 @@ def test_tags_say_what_it_takes(name):
     assert (tags.transformer_tags is not None) == hasattr(model, "transform")
     predicts = case.y is not None and not hasattr(model, "transform")
     assert tags.estimator_type == ("classifier" if predicts else None)
-    assert get_tags(fitted(name)) == tags or "estimator" in inspect.signature(type(model)).parameters
+    assert (
+        get_tags(fitted(name)) == tags or "estimator" in inspect.signature(type(model)).parameters
+    )
     if name in OF_TEXTS:
         assert not hasattr(fitted(name), "n_features_in_")
         return
@@ -114,7 +130,9 @@ def test_tags_say_what_it_takes(name):
     if tags.input_tags.sparse:
         assert answers(name, CASES[name].make().fit(rows, LABELS))
     else:
-        with pytest.raises(TypeError, match="Sparse data was passed for X, but dense data is required"):
+        with pytest.raises(
+            TypeError, match="Sparse data was passed for X, but dense data is required"
+        ):
             CASES[name].make().fit(rows, LABELS)
 
 
@@ -127,7 +145,9 @@ def test_rows_have_the_width_and_the_names_they_had_in_fit(name, tmp_path):
     for one in (model, load_model(tmp_path)):
         assert one.feature_names_in_.tolist() == frame.columns.tolist()
     method = getattr(model, CASES[name].answers[0])
-    with pytest.raises(ValueError, match=f"X has 23 features, but {name} is expecting 24 features as input"):
+    with pytest.raises(
+        ValueError, match=f"X has 23 features, but {name} is expecting 24 features as input"
+    ):
         getattr(fitted(name), CASES[name].answers[0])(BITS[:, :23])
     with pytest.raises(ValueError, match="The feature names should match"):
         method(frame.rename(columns={"bit3": "z"}))
@@ -137,7 +157,9 @@ def test_rows_have_the_width_and_the_names_they_had_in_fit(name, tmp_path):
 def test_texts_instead_of_rows_are_refused_with_advice(name):
     for method in ("fit", CASES[name].answers[0]):
         model = fitted(name)
-        with pytest.raises(ValueError, match=rf"{name} takes rows .* got texts, .*{TEXTS[0]}.* before it, as in "):
+        with pytest.raises(
+            ValueError, match=rf"{name} takes rows .* got texts, .*{TEXTS[0]}.* before it, as in "
+        ):
             getattr(model, method)(TEXTS, *([LABELS] if method == "fit" else []))
 
 
@@ -195,8 +217,10 @@ COLUMNS = {
     "rows of one column": lambda texts: np.array(texts, dtype=object)[:, np.newaxis],
 }
 KINDS = list(COLUMNS)
-PAIRS = list(zip(KINDS[::2], KINDS[1::2], strict=True))  # what is passed to fit, and to the method that answers
-DOCUMENTS = [name for name in OF_TEXTS if "LanguageModel" not in name]  # which take sentences, or lists of words
+# what is passed to fit, and to the method that answers
+PAIRS = list(zip(KINDS[::2], KINDS[1::2], strict=True))
+# which take sentences, or lists of words
+DOCUMENTS = [name for name in OF_TEXTS if "LanguageModel" not in name]
 
 
 @pytest.mark.parametrize(("column", "asked"), PAIRS)
@@ -211,7 +235,8 @@ def test_texts_come_in_columns_of_all_kinds(name, column, asked):
         assert_same_bits(as_bytes(answer(COLUMNS[kind](case.asked))), expected)
 
 
-READS_BYTES = {"HashingNgramVectorizer", "AutoNgramVectorizer", "TextClassifier"}  # as scikit-learn's vectorizers
+# as scikit-learn's vectorizers
+READS_BYTES = {"HashingNgramVectorizer", "AutoNgramVectorizer", "TextClassifier"}
 NO_SURROGATES = {
     "HashingNgramVectorizer",
     "FrequentNgramVectorizer",
@@ -245,4 +270,6 @@ def test_what_is_no_column_of_texts_is_refused(name, texts, message):
         if method == "fit" and isinstance(texts, list) and not get_tags(model).requires_fit:
             continue  # it does not look at each
         with pytest.raises((TypeError, ValueError), match=message):
-            getattr(model, method)(texts, *([case.y[:2]] if method == "fit" and case.y is not None else []))
+            getattr(model, method)(
+                texts, *([case.y[:2]] if method == "fit" and case.y is not None else [])
+            )

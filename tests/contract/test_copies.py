@@ -19,7 +19,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
 from sklearn_hashnlp import load_model, save_model
-from tests.contract.estimators import CASES, ONE_OF_A_KIND, STREAMS, TRAINED, answers, fitted, part_fit, refit
+from tests.contract.estimators import (
+    CASES,
+    ONE_OF_A_KIND,
+    STREAMS,
+    TRAINED,
+    answers,
+    fitted,
+    part_fit,
+    refit,
+)
 from tests.trainings import assert_same_bits
 
 
@@ -56,7 +65,14 @@ def test_a_copy_answers_the_same(name, way, tmp_path):
     other = WAYS[way](model, tmp_path)
     assert answers(name, other) == answers(name, model)
     assert repr(other) == repr(model)
-    for attribute in ("history_", "n_parameters_", "n_features_in_", "vocabulary_", "log_", "waiting_share_"):
+    for attribute in (
+        "history_",
+        "n_parameters_",
+        "n_features_in_",
+        "vocabulary_",
+        "log_",
+        "waiting_share_",
+    ):
         assert getattr(other, attribute, None) == getattr(model, attribute, None)
 
 
@@ -79,7 +95,9 @@ def test_a_copy_learns_on_as_the_model_does(name, tmp_path):
 @pytest.mark.parametrize("name", ONE_OF_A_KIND)
 def test_before_fit(name, tmp_path):
     model = CASES[name].make()
-    assert_same_bits(answers(name, refit(name, pickle.loads(pickle.dumps(model)))), answers(name, fitted(name)))
+    assert_same_bits(
+        answers(name, refit(name, pickle.loads(pickle.dumps(model)))), answers(name, fitted(name))
+    )
     if get_tags(model).requires_fit:
         with pytest.raises(NotFittedError):
             save_model(model, tmp_path / "model")
@@ -93,9 +111,14 @@ def test_before_fit(name, tmp_path):
 def test_a_smaller_folder_answers_nearly_the_same(name, precision, tmp_path):
     model = fitted(name)
     save_model(model, tmp_path / "model", precision=precision)
-    small, method = load_model(tmp_path / "model"), CASES[name].answers[0 if len(CASES[name].answers) == 1 else 1]
+    small, method = (
+        load_model(tmp_path / "model"),
+        CASES[name].answers[0 if len(CASES[name].answers) == 1 else 1],
+    )
     np.testing.assert_allclose(
-        getattr(small, method)(CASES[name].asked), getattr(model, method)(CASES[name].asked), atol=0.05
+        getattr(small, method)(CASES[name].asked),
+        getattr(model, method)(CASES[name].asked),
+        atol=0.05,
     )
 
 
@@ -126,7 +149,9 @@ def test_another_process_answers_the_same(tmp_path):
     environment = os.environ | {"PYTHONHASHSEED": "1"}
     command = [sys.executable, "-c", ELSEWHERE, tmp_path]
     found = json.loads(
-        subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[2], env=environment).stdout
+        subprocess.run(
+            command, check=True, capture_output=True, cwd=Path(__file__).parents[2], env=environment
+        ).stdout
     )
     assert found["torch's compiler"] is False
     for name in names:

@@ -15,7 +15,12 @@ from skorch.callbacks import Callback, EarlyStopping
 from sklearn_hashnlp import QuantizedSGNNClassifier
 from tests.contract.estimators import BITS, CASES, LABELS, TEXTS, answers, fitted, part_fit, refit
 
-ESTIMATORS = ["HashEmbeddingClassifier", "SGNNClassifier", "HsigmoidLanguageModel", "SGNNSentenceEncoder"]
+ESTIMATORS = [
+    "HashEmbeddingClassifier",
+    "SGNNClassifier",
+    "HsigmoidLanguageModel",
+    "SGNNSentenceEncoder",
+]
 
 
 def press_ctrl_c() -> None:
@@ -25,7 +30,12 @@ def press_ctrl_c() -> None:
 class In(Callback):  # type: ignore[misc]
     """Does something in every training batch of an epoch, or at its end."""
 
-    def __init__(self, batch: Callable[[], None] | None = None, end: Callable[[], None] | None = None, epoch: int = 2):
+    def __init__(
+        self,
+        batch: Callable[[], None] | None = None,
+        end: Callable[[], None] | None = None,
+        epoch: int = 2,
+    ):
         self.batch = batch
         self.end = end
         self.epoch = epoch
@@ -116,9 +126,13 @@ def test_a_second_ctrl_c_stops_at_once(name: str) -> None:
 
 
 OTHERS: dict[str, Callable[[Callback], Any]] = {
-    "make_text_classifier": lambda each: CASES["make_text_classifier"].make(classifier__callbacks=[each]),
+    "make_text_classifier": lambda each: CASES["make_text_classifier"].make(
+        classifier__callbacks=[each]
+    ),
     "TextClassifier": lambda each: CASES["TextClassifier"].make(callbacks=[each]),
-    "quantized": lambda each: QuantizedSGNNClassifier(CASES["SGNNClassifier"].make(callbacks=[each])),
+    "quantized": lambda each: QuantizedSGNNClassifier(
+        CASES["SGNNClassifier"].make(callbacks=[each])
+    ),
 }
 
 
@@ -138,7 +152,8 @@ def test_a_callback_ends_training_anywhere_without_a_warning(name: str) -> None:
 
     seen: list[int] = []
     for where, expected in ({"batch": enough}, [1, 2]), ({"end": enough}, [1, 2, 3]):
-        last = In(end=lambda: seen.append(3), epoch=3)  # it has its turn when another ends the training
+        # it has its turn when another ends the training
+        last = In(end=lambda: seen.append(3), epoch=3)
         model = refit(name, CASES[name].make(max_epochs=50, callbacks=[In(**where, epoch=3), last]))
         assert epochs(model) == [entry["epoch"] for entry in model.net_.history] == expected
         answers(name, model)
@@ -162,7 +177,9 @@ def test_ctrl_c_is_not_lost_if_the_training_fails_afterwards() -> None:
 
     case = CASES["HashEmbeddingClassifier"]
     with pytest.raises(KeyboardInterrupt):  # a ValueError would be the score nan of one fold
-        GridSearchCV(case.make(callbacks=[In(press_and_fail, epoch=1)]), {"n_hashes": [1, 2]}, cv=2).fit(case.X, case.y)
+        GridSearchCV(
+            case.make(callbacks=[In(press_and_fail, epoch=1)]), {"n_hashes": [1, 2]}, cv=2
+        ).fit(case.X, case.y)
 
 
 CLASSIFIERS = ESTIMATORS[:2]

@@ -1,4 +1,6 @@
-"""Training in programs that have changed the default device of torch, have no standard output, or never end."""
+"""Training in programs that have changed the default device of torch, have no standard output, or
+never end.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from sklearn_hashnlp.persistence import load_model, save_model
 from tests.contract.estimators import CASES, answers, fit, fitted, kind, part_fit
 from tests.trainings import assert_same_bits
 
-ESTIMATORS = ["HashEmbeddingClassifier", "SGNNClassifier", "HsigmoidLanguageModel", "SGNNSentenceEncoder"]
+ESTIMATORS = [
+    "HashEmbeddingClassifier",
+    "SGNNClassifier",
+    "HsigmoidLanguageModel",
+    "SGNNSentenceEncoder",
+]
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -46,11 +53,15 @@ def test_a_model_loaded_in_inference_mode_learns_on(name: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_program_without_standard_output_trains(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_without_standard_output_trains(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setattr(sys, "stderr", None)
     models = [fit(name), fit(name, verbose=2)]
-    assert_same_bits(answers(name, models[0]), answers(name, models[1]), answers(name, fitted(name)))
+    assert_same_bits(
+        answers(name, models[0]), answers(name, models[1]), answers(name, fitted(name))
+    )
 
 
 HUGE = [
@@ -71,7 +82,9 @@ HUGE = [
 
 
 @pytest.mark.parametrize(("name", "parameter", "value"), HUGE, ids=lambda value: str(value)[:40])
-def test_a_huge_value_is_refused_with_the_name_of_its_parameter(name: str, parameter: str, value: Any) -> None:
+def test_a_huge_value_is_refused_with_the_name_of_its_parameter(
+    name: str, parameter: str, value: Any
+) -> None:
     bundle, _, field = parameter.rpartition("__")
     owner = bundle.title() or kind(name)
     with pytest.raises(ValueError, match=f"The '{field}' parameter of {owner} must"):
@@ -79,7 +92,9 @@ def test_a_huge_value_is_refused_with_the_name_of_its_parameter(name: str, param
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_partial_fit_does_not_read_the_history_of_all_calls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partial_fit_does_not_read_the_history_of_all_calls(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = CASES[name].make()
     for _ in range(3):
         part_fit(name, model, slice(0, 40))

@@ -16,7 +16,12 @@ from tests.trainings import assert_same_bits
 
 LANGUAGE_MODELS = [name for name in ONE_OF_A_KIND if "LanguageModel" in name]
 THREADED = [name for name in ONE_OF_A_KIND if "n_jobs" in CASES[name].make().get_params(deep=False)]
-OF_NUMBERS = ["HashEmbeddingClassifier", "SGNNClassifier", "SGNNProjector", "QuantizedSGNNClassifier"]
+OF_NUMBERS = [
+    "HashEmbeddingClassifier",
+    "SGNNClassifier",
+    "SGNNProjector",
+    "QuantizedSGNNClassifier",
+]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +29,11 @@ OF_NUMBERS = ["HashEmbeddingClassifier", "SGNNClassifier", "SGNNProjector", "Qua
     [
         ("a text", TypeError, "a single str.* list"),
         (b"bytes", (TypeError, ValueError), "bytes .*[Ww]rap .* in a list"),
-        (pd.DataFrame({"text": ["fine"], "other": ["too"]}), ValueError, "expects one column of documents"),
+        (
+            pd.DataFrame({"text": ["fine"], "other": ["too"]}),
+            ValueError,
+            "expects one column of documents",
+        ),
         (7, TypeError, "expects an iterable over documents"),
         (["fine", None], TypeError, "got None of type NoneType as sentence 1"),
         (["fine", 3], TypeError, "got 3 of type int as sentence 1"),
@@ -32,7 +41,17 @@ OF_NUMBERS = ["HashEmbeddingClassifier", "SGNNClassifier", "SGNNProjector", "Qua
         (["fine", b"bytes"], TypeError, "got b'bytes' of type bytes as sentence 1"),
         (["fine", ["a", 3]], TypeError, "sentence 1 holds 3 of type int, and words are str"),
     ],
-    ids=["string", "bytes", "table", "no column", "None", "number", "nan", "a sentence of bytes", "a word"],
+    ids=[
+        "string",
+        "bytes",
+        "table",
+        "no column",
+        "None",
+        "number",
+        "nan",
+        "a sentence of bytes",
+        "a word",
+    ],
 )
 @pytest.mark.parametrize("name", LANGUAGE_MODELS)
 def test_what_is_no_list_of_sentences_is_refused(name, sentences, error, message):
@@ -80,7 +99,11 @@ LEARN_LABELS = ["HashEmbeddingClassifier", "SGNNClassifier", "TextClassifier"]
 def arguments(name):
     """Return the names of all parameters of a class, and of its methods that train."""
     cls = type(CASES[name].make())
-    return {argument for call in (cls, cls.fit, cls.partial_fit) for argument in inspect.signature(call).parameters}
+    return {
+        argument
+        for call in (cls, cls.fit, cls.partial_fit)
+        for argument in inspect.signature(call).parameters
+    }
 
 
 def check_message(name, error):
@@ -105,11 +128,16 @@ def test_a_label_after_fit_is_refused_with_calls_that_work(name):
     message = check_message(name, caught)
     assert "call fit on all rows" in message
     assert "classes= in the first call of partial_fit of a new model" in message
-    with pytest.raises(ValueError, match=r"it was trained with the labels .* or train a new net by fit") as caught:
+    with pytest.raises(
+        ValueError, match=r"it was trained with the labels .* or train a new net by fit"
+    ) as caught:
         model.partial_fit(X, new, classes=all_labels)
     check_message(name, caught)
     assert model.fit(X, new).classes_.tolist() == all_labels
-    assert case.make().partial_fit(X, y, classes=all_labels).partial_fit(X, new).classes_.tolist() == all_labels
+    assert (
+        case.make().partial_fit(X, y, classes=all_labels).partial_fit(X, new).classes_.tolist()
+        == all_labels
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,7 +152,15 @@ def test_a_label_after_fit_is_refused_with_calls_that_work(name):
         ({"solver": "dual", "loss": "softmax"}, LABELS, {}),
         ({"class_weight": {"another": 2}}, LABELS, {}),
         ({"device": "cuda"}, LABELS, {}),
-        ({"learning_rate": 1e30, "max_epochs": 5, "embedding": EmbeddingTables(append_weight=True)}, LABELS, {}),
+        (
+            {
+                "learning_rate": 1e30,
+                "max_epochs": 5,
+                "embedding": EmbeddingTables(append_weight=True),
+            },
+            LABELS,
+            {},
+        ),
         ({"hidden_layer_sizes": (0,)}, LABELS, {}),
     ],
 )
@@ -136,7 +172,9 @@ def test_errors_of_a_text_classifier_name_it(parameters, labels, arguments, monk
     check_message("TextClassifier", caught)
 
 
-@pytest.mark.parametrize("parameters", [{"n_buckets": 7}, {"device": "cuda"}, {"lowercase": False}, {"loss": "ova"}])
+@pytest.mark.parametrize(
+    "parameters", [{"n_buckets": 7}, {"device": "cuda"}, {"lowercase": False}, {"loss": "ova"}]
+)
 def test_what_a_text_classifier_cannot_change_is_told_in_its_name(parameters, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     model = fitted("TextClassifier").set_params(**parameters)

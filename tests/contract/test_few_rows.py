@@ -22,7 +22,9 @@ LABELS = ["good", "bad"] * 20
 
 
 def hash_embeddings(seed: int, **sizes: int) -> HashEmbeddingClassifier:
-    return HashEmbeddingClassifier(**{"n_embeddings": 10**4, "n_buckets": 10**3} | sizes, random_state=seed)
+    return HashEmbeddingClassifier(
+        **{"n_embeddings": 10**4, "n_buckets": 10**3} | sizes, random_state=seed
+    )
 
 
 def projected(seed: int, classifier: Any) -> Any:
@@ -39,5 +41,7 @@ PIPELINES: dict[str, Callable[[int], Any]] = {
 
 @pytest.mark.parametrize("name", PIPELINES)
 def test_few_texts_are_learned_from_every_seed(name: str) -> None:
-    accuracies = [PIPELINES[name](seed).fit(TEXTS, LABELS).score(TEXTS, LABELS) for seed in range(5)]
+    accuracies = [
+        PIPELINES[name](seed).fit(TEXTS, LABELS).score(TEXTS, LABELS) for seed in range(5)
+    ]
     assert np.min(accuracies) >= 0.95

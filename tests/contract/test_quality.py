@@ -1,4 +1,6 @@
-"""What each estimator learns, as a mean over several seeds: no worse than a plain model by more than a margin."""
+"""What each estimator learns, as a mean over several seeds: no worse than a plain model by more
+than a margin.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ from tests.trainings import SEEDS, assert_as_good
 
 TEXTS, LABELS = np.array(texts(), dtype=object), labels()  # docstrings of eight modules
 SENTENCES = np.array(sentences(), dtype=object)
-SPLITS = list(StratifiedShuffleSplit(len(SEEDS), test_size=100, random_state=0).split(TEXTS, LABELS))
+SPLITS = list(
+    StratifiedShuffleSplit(len(SEEDS), test_size=100, random_state=0).split(TEXTS, LABELS)
+)
 
 
 def counted(classifier: Any) -> Any:
@@ -53,11 +57,15 @@ def projected(classifier: Any) -> Any:
 
 
 def hash_embeddings(seed: int, **options: Any) -> Any:
-    return counted(HashEmbeddingClassifier(n_buckets=2**14, n_embeddings=2**16, random_state=seed, **options))
+    return counted(
+        HashEmbeddingClassifier(n_buckets=2**14, n_embeddings=2**16, random_state=seed, **options)
+    )
 
 
 def network(seed: int) -> SGNNClassifier:
-    return SGNNClassifier(hidden_layer_sizes=(64,), learning_rate=0.003, max_epochs=20, random_state=seed)
+    return SGNNClassifier(
+        hidden_layer_sizes=(64,), learning_rate=0.003, max_epochs=20, random_state=seed
+    )
 
 
 def accuracies(make: Callable[[int], Any]) -> list[float]:
@@ -69,7 +77,9 @@ def accuracies(make: Callable[[int], Any]) -> list[float]:
 
 @cache
 def plain_accuracies(features: str) -> list[float]:
-    """Return the accuracies of a linear model of scikit-learn on the same splits and kind of features."""
+    """Return the accuracies of a linear model of scikit-learn on the same splits and kind of
+    features.
+    """
     if features == "n-grams":
         return accuracies(lambda _: make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LinearSVC()))
     return accuracies(lambda _: projected(LogisticRegression(C=0.01, max_iter=300)))
@@ -110,12 +120,16 @@ def log_likelihoods_of_frequencies() -> list[float]:
     """Return those of a model that counts single words, and adds one to each count."""
     results = []
     for train, test in SPLITS:
-        words, others = ([w for s in SENTENCES[part] for w in [*s.split(), "</s>"]] for part in (train, test))
+        words, others = (
+            [w for s in SENTENCES[part] for w in [*s.split(), "</s>"]] for part in (train, test)
+        )
         counts = Counter(words)
         known = {word for word, count in counts.items() if count >= 2} | {"</s>"}
         smoothed = Counter(word if word in known else "<unk>" for word in words)
         total = len(words) + len(known) + 1
-        scores = [math.log((smoothed[word if word in known else "<unk>"] + 1) / total) for word in others]
+        scores = [
+            math.log((smoothed[word if word in known else "<unk>"] + 1) / total) for word in others
+        ]
         results.append(float(np.mean(scores)))
     return results
 
@@ -136,18 +150,28 @@ def share_of_neighbors(vectors: NDArray[Any], own: NDArray[Any]) -> float:
 
 
 def encoder(seed: int, **options: Any) -> SGNNSentenceEncoder:
-    small = {"n_projections": 40, "n_bits": 10, "projection_dim": 96, "network": Network(32), "max_epochs": 1}
+    small = {
+        "n_projections": 40,
+        "n_bits": 10,
+        "projection_dim": 96,
+        "network": Network(32),
+        "max_epochs": 1,
+    }
     return SGNNSentenceEncoder(**small | {"random_state": seed} | options)
 
 
 def test_sentence_encoder() -> None:
-    found = [share_of_neighbors(encoder(seed).fit(texts()).transform(texts()), LABELS) for seed in SEEDS]
+    found = [
+        share_of_neighbors(encoder(seed).fit(texts()).transform(texts()), LABELS) for seed in SEEDS
+    ]
     words = TfidfVectorizer().fit_transform(texts()).toarray()
     assert_as_good(found, share_of_neighbors(words, LABELS), margin=0.08)
 
 
 def test_distilled_sentence_encoder() -> None:
-    given = normalize(TruncatedSVD(20, random_state=0).fit_transform(TfidfVectorizer().fit_transform(texts())))
+    given = normalize(
+        TruncatedSVD(20, random_state=0).fit_transform(TfidfVectorizer().fit_transform(texts()))
+    )
     found, expected = [], []
     for train, test in SPLITS:
         vectors = DistilledSentenceEncoder().fit(TEXTS[train], given[train]).transform(TEXTS[test])

@@ -1,4 +1,6 @@
-"""Metadata of all classifiers: weights reach them through pipelines, searches and meta-estimators, and change fits."""
+"""Metadata of all classifiers: weights reach them through pipelines, searches and meta-estimators,
+and change fits.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def routing():
 
 def requested(name):
     """Return a classifier that requests weights in training and in scoring."""
-    return CASES[name].make().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    return (
+        CASES[name].make().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    )
 
 
 def predicted(model, name):
@@ -43,8 +47,12 @@ def weighted(name):
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_weights_go_through_pipelines_within_pipelines(name):
     case = CASES[name]
-    inner = Pipeline([("nothing", FunctionTransformer(accept_sparse=True)), ("classifier", requested(name))])
-    model = Pipeline([("nothing", "passthrough"), ("inner", inner)]).fit(case.X, case.y, sample_weight=WEIGHTS)
+    inner = Pipeline(
+        [("nothing", FunctionTransformer(accept_sparse=True)), ("classifier", requested(name))]
+    )
+    model = Pipeline([("nothing", "passthrough"), ("inner", inner)]).fit(
+        case.X, case.y, sample_weight=WEIGHTS
+    )
     assert_same_bits(predicted(model, name), predicted(weighted(name), name))
     assert_other_bits(predicted(model, name), predicted(case.make().fit(case.X, case.y), name))
     refuses = make_pipeline(case.make().set_fit_request(sample_weight=False))
@@ -69,15 +77,25 @@ def test_weights_go_through_a_pipeline_of_texts():
 def test_weights_go_through_a_search_and_its_scores(name):
     case = CASES[name]
     search = GridSearchCV(
-        requested(name), {"learning_rate": [0.02]}, cv=[(range(40), range(40, 80))], error_score="raise"
+        requested(name),
+        {"learning_rate": [0.02]},
+        cv=[(range(40), range(40, 80))],
+        error_score="raise",
     )
     search.fit(case.X, case.y, sample_weight=WEIGHTS)
     first = case.make(learning_rate=0.02).fit(case.X[:40], case.y[:40], sample_weight=WEIGHTS[:40])
-    assert_same_bits(search.best_score_, first.score(case.X[40:], case.y[40:], sample_weight=WEIGHTS[40:]))
+    assert_same_bits(
+        search.best_score_, first.score(case.X[40:], case.y[40:], sample_weight=WEIGHTS[40:])
+    )
     expected = case.make(learning_rate=0.02).fit(case.X, case.y, sample_weight=WEIGHTS)
     assert_same_bits(predicted(search, name), predicted(expected, name))
     scores = cross_validate(
-        requested(name), case.X, case.y, params={"sample_weight": WEIGHTS}, cv=2, error_score="raise"
+        requested(name),
+        case.X,
+        case.y,
+        params={"sample_weight": WEIGHTS},
+        cv=2,
+        error_score="raise",
     )
     assert np.isfinite(scores["test_score"]).all()
 
@@ -88,12 +106,17 @@ def test_weights_go_through_meta_estimators(name):
     vote = VotingClassifier([("one", requested(name))], voting="soft")
     vote.fit(case.X, case.y, sample_weight=WEIGHTS)
     assert_same_bits(
-        as_bytes(vote.predict_proba(case.asked).astype(weighted(name).predict_proba(case.asked).dtype)), expected
+        as_bytes(
+            vote.predict_proba(case.asked).astype(weighted(name).predict_proba(case.asked).dtype)
+        ),
+        expected,
     )
     calibrated = CalibratedClassifierCV(requested(name), cv=2, method="sigmoid")
     others = CalibratedClassifierCV(requested(name), cv=2, method="sigmoid").fit(case.X, case.y)
     calibrated.fit(case.X, case.y, sample_weight=WEIGHTS)
     assert_other_bits(predicted(calibrated, name), predicted(others, name))
     one_vs_rest = OneVsRestClassifier(requested(name)).fit(case.X, case.y, sample_weight=WEIGHTS)
-    first = case.make().fit(case.X, (case.y == one_vs_rest.classes_[0]).astype(int), sample_weight=WEIGHTS)
+    first = case.make().fit(
+        case.X, (case.y == one_vs_rest.classes_[0]).astype(int), sample_weight=WEIGHTS
+    )
     assert_same_bits(predicted(one_vs_rest.estimators_[0], name), predicted(first, name))

@@ -1,4 +1,6 @@
-"""Rows and texts of all public estimators: each by itself, in any batch, of any container, and left as they were."""
+"""Rows and texts of all public estimators: each by itself, in any batch, of any container, and left
+as they were.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,16 @@ from sklearn.utils import get_tags
 from tests.contract.estimators import CASES, ONE_OF_A_KIND, answers, as_bytes, fit, fitted, kind
 from tests.trainings import assert_same_bits
 
-REMEMBERS = {"CacheLanguageModel", "InterpolatedLanguageModel"}  # in score_samples the sentences before, as documented
+# in score_samples the sentences before, as documented
+REMEMBERS = {"CacheLanguageModel", "InterpolatedLanguageModel"}
 BY_ROW = [
     (name, method)
     for name in CASES
     for method in CASES[name].answers
     if method != "perplexity" and not (name in REMEMBERS and method == "score_samples")
 ]
-# Matrix products of other sizes round otherwise: the last bits of these depend on the batch (docs/reproducibility.md).
+# Matrix products of other sizes round otherwise: the last bits of these depend on the batch
+# (docs/reproducibility.md).
 ROUNDED = [
     (name, method)
     for name, method in BY_ROW
@@ -71,7 +75,10 @@ def test_an_answer_does_not_depend_on_the_rows_around_it(name, method):
     assert all(map(agree, by_row(call(select(asked, order))), (expected[row] for row in order)))
     assert all(agree(row, expected[0]) for row in by_row(call(select(asked, [0] * 3))))
     for size in (1, 3, n_rows - 1):
-        batches = [call(select(asked, range(start, min(start + size, n_rows)))) for start in range(0, n_rows, size)]
+        batches = [
+            call(select(asked, range(start, min(start + size, n_rows))))
+            for start in range(0, n_rows, size)
+        ]
         rows = [row for batch in batches for row in by_row(batch)]
         assert len(rows) == n_rows
         assert all(map(agree, rows, expected)), size
@@ -139,7 +146,9 @@ def _read_only(value, path):
 def _train(model, method, X, y, weights):
     """Train a model by a method, if it has that."""
     if call := getattr(model, method, None):
-        weighted = {"sample_weight": weights} if "sample_weight" in signature(call).parameters else {}
+        weighted = (
+            {"sample_weight": weights} if "sample_weight" in signature(call).parameters else {}
+        )
         call(X, *([] if y is None else [y]), **weighted)
     return model
 
@@ -150,7 +159,9 @@ READ_ONLY = [*((name, False) for name in CASES), *((name, True) for name in OF_R
 @pytest.mark.parametrize(("name", "dense"), READ_ONLY)
 def test_read_only_arrays_and_models_give_the_same(name, dense, tmp_path):
     case = CASES[name]
-    X, asked = (value.toarray() if dense and issparse(value) else value for value in (case.X, case.asked))
+    X, asked = (
+        value.toarray() if dense and issparse(value) else value for value in (case.X, case.asked)
+    )
     X = np.array(X) if kind(name) in OF_TEXTS and isinstance(X[0], str) else X
     values = {"X": X, "y": case.y, "weights": np.linspace(0.5, 1.5, length(X))}
     mapped = {part: _read_only(value, tmp_path / part) for part, value in values.items()}

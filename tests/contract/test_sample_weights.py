@@ -22,25 +22,41 @@ def test_rows_of_weight_zero_are_as_if_absent(name):
 @pytest.mark.parametrize("name", OF_ONE_LABEL)
 def test_weights_pull_towards_their_class(name):
     case, y = CASES[name], np.arange(72) % 2
-    X = case.X[:72]  # not one row repeated, of which batch normalization would leave rounding errors alone
+    # not one row repeated, of which batch normalization would leave rounding errors alone
+    X = case.X[:72]
     options = {"max_epochs": 16, "learning_rate": 0.1, "early_stopping": False}
 
     def probabilities(y, weights=None, class_weight=None, seeds=SEEDS):
-        models = [case.make(**options, class_weight=class_weight, random_state=seed) for seed in seeds]
-        return np.array([model.fit(X, y, sample_weight=weights).predict_proba(X)[:, 1].mean() for model in models])
+        models = [
+            case.make(**options, class_weight=class_weight, random_state=seed) for seed in seeds
+        ]
+        return np.array(
+            [
+                model.fit(X, y, sample_weight=weights).predict_proba(X)[:, 1].mean()
+                for model in models
+            ]
+        )
 
     by_row = probabilities(y, np.where(y == 1, 19.0, 1.0))
     assert_same_bits(by_row[:1], probabilities(y, class_weight={1: 19.0}, seeds=SEEDS[:1]))
     assert_as_good(by_row, probabilities(y), margin=-0.1)
     rare = np.arange(72) % 9 == 0
-    balanced, plain = (-abs(probabilities(rare, class_weight=weight) - 0.5) for weight in ("balanced", None))
+    balanced, plain = (
+        -abs(probabilities(rare, class_weight=weight) - 0.5) for weight in ("balanced", None)
+    )
     assert_as_good(balanced, plain, margin=0)
 
 
 @pytest.mark.parametrize("name", OF_ONE_LABEL)
 def test_labels_of_any_kind_come_back(name):
     case = CASES[name]
-    for labels in (["b", "a"], np.array(["ü", "b"], dtype=object), [7, -2], [True, False], [1.0, 2.0]):
+    for labels in (
+        ["b", "a"],
+        np.array(["ü", "b"], dtype=object),
+        [7, -2],
+        [True, False],
+        [1.0, 2.0],
+    ):
         y = np.asarray(labels)[np.arange(80) % 2]
         model = case.make().fit(case.X, y)
         assert model.classes_.tolist() == sorted(labels)

@@ -1,4 +1,6 @@
-"""Transformers return sparse matrices or sparse arrays, as ``sklearn.set_config(sparse_interface=...)`` says."""
+"""Transformers return sparse matrices or sparse arrays, as
+``sklearn.set_config(sparse_interface=...)`` says.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from .test_answers import SPARSE
 
 
 @pytest.mark.skipif("sparse_interface" not in get_config(), reason="needs scikit-learn 1.9")
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if "transform" in case.answers])
+@pytest.mark.parametrize(
+    "name", [name for name, case in CASES.items() if "transform" in case.answers]
+)
 def test_the_interface_is_the_configured_one(name):
     case, model = CASES[name], fitted(name)
     is_sparse, results = issparse(model.transform(case.asked)), []

@@ -1,4 +1,6 @@
-"""Training of all public estimators: repeatable, alone in its modes and random numbers, and usable when interrupted."""
+"""Training of all public estimators: repeatable, alone in its modes and random numbers, and usable
+when interrupted.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +113,10 @@ def test_fit_gives_the_same_bytes_and_leaves_everything_else_alone(name, capfd):
     if kind(name) in ONE_OF_A_KIND:
         assert all(model.get_params()[parameter] is value for parameter, value in given.items())
     X, y, asked = data
-    assert [as_bytes(part) for part in (CASES[name].X, CASES[name].asked)] == [as_bytes(X), as_bytes(asked)]
+    assert [as_bytes(part) for part in (CASES[name].X, CASES[name].asked)] == [
+        as_bytes(X),
+        as_bytes(asked),
+    ]
     assert np.array_equal(CASES[name].y, y)
     if name in NETS:
         assert_same_bits(weights(model), weights(fitted(name)))
@@ -176,7 +181,10 @@ class InSecondEpoch(Callback):
 @pytest.mark.parametrize("name", NETS)
 def test_an_interrupt_leaves_the_finished_epochs_and_a_usable_model(name):
     interrupt = InSecondEpoch(lambda: signal.raise_signal(signal.SIGINT))
-    model, handler = CASES[name].make(max_epochs=50, callbacks=[interrupt]), signal.getsignal(signal.SIGINT)
+    model, handler = (
+        CASES[name].make(max_epochs=50, callbacks=[interrupt]),
+        signal.getsignal(signal.SIGINT),
+    )
     with pytest.raises(KeyboardInterrupt):
         refit(name, model)
     assert signal.getsignal(signal.SIGINT) is handler

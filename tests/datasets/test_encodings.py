@@ -1,4 +1,6 @@
-"""Every reader of text files reads other encodings, and its errors name the file, the line and what to do."""
+"""Every reader of text files reads other encodings, and its errors name the file, the line and what
+to do.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,22 @@ def words_of_arpa(path: Path, **options: Any) -> Any:
 
 
 READERS: dict[str, tuple[Callable[..., Any], str, str]] = {
-    "load_labelled": (lambda path, **options: load_labelled(path, **options)[0], ".csv", "label,text\na,été\n"),
+    "load_labelled": (
+        lambda path, **options: load_labelled(path, **options)[0],
+        ".csv",
+        "label,text\na,été\n",
+    ),
     "stream_labelled": (first_batch, ".txt", "__label__a été\n"),
-    "stream_paragraphs": (lambda path, **options: list(stream_paragraphs(path, **options)), ".txt", "été\n"),
-    "load_word_vectors": (lambda path, **options: load_word_vectors(path, **options)[0], ".vec", "1 1\nété 1\n"),
+    "stream_paragraphs": (
+        lambda path, **options: list(stream_paragraphs(path, **options)),
+        ".txt",
+        "été\n",
+    ),
+    "load_word_vectors": (
+        lambda path, **options: load_word_vectors(path, **options)[0],
+        ".vec",
+        "1 1\nété 1\n",
+    ),
     "load_arpa": (words_of_arpa, ".arpa", ARPA),
 }
 
@@ -55,7 +69,9 @@ def test_a_decoding_error_names_the_file_and_what_to_do(tmp_path: Path, name: st
         read(path, errors="strict")
     assert not isinstance(caught.value, UnicodeError)
     assert read(path, errors="replace") == ["\ufffdt\ufffd"]
-    with pytest.raises(ValueError, match=r"errors must be one of 'strict', 'replace'.*Got 'ignore'\."):
+    with pytest.raises(
+        ValueError, match=r"errors must be one of 'strict', 'replace'.*Got 'ignore'\."
+    ):
         read(path, errors="ignore")
     with pytest.raises(ValueError, match="encoding must be the name of a text encoding"):
         read(path, encoding="latin-99")
@@ -71,8 +87,12 @@ def test_the_parameters_have_one_order() -> None:
     ):
         names = list(inspect.signature(reader).parameters)
         assert names[names.index("encoding") + 1] == "errors"
-    options = [list(inspect.signature(reader).parameters) for reader in (load_labelled, stream_labelled)]
-    assert [name for name in options[0] if name not in ("path", "classes", "return_X_y")] == options[1][2:]
+    options = [
+        list(inspect.signature(reader).parameters) for reader in (load_labelled, stream_labelled)
+    ]
+    assert [
+        name for name in options[0] if name not in ("path", "classes", "return_X_y")
+    ] == options[1][2:]
 
 
 def fit_counts(path: Path) -> list[str]:
@@ -80,11 +100,17 @@ def fit_counts(path: Path) -> list[str]:
 
 
 def read_paragraphs(path: Path) -> list[str]:
-    return [word for sentences in _split_paragraphs(path, lambda text: [text], "Encoder") for word in sentences]
+    return [
+        word
+        for sentences in _split_paragraphs(path, lambda text: [text], "Encoder")
+        for word in sentences
+    ]
 
 
 @pytest.mark.parametrize("read", [fit_counts, read_paragraphs])
-def test_a_path_in_fit_is_read_as_by_the_readers(tmp_path: Path, read: Callable[[Path], list[str]]) -> None:
+def test_a_path_in_fit_is_read_as_by_the_readers(
+    tmp_path: Path, read: Callable[[Path], list[str]]
+) -> None:
     path = tmp_path / "a.txt"
     path.write_text("the\n\nthe\n", encoding="utf-8")
     plain = read(path)
@@ -95,7 +121,8 @@ def test_a_path_in_fit_is_read_as_by_the_readers(tmp_path: Path, read: Callable[
     assert read(compressed) == plain
     path.write_bytes(b"the\ncaf\xe9\n")
     with pytest.raises(
-        ValueError, match=r"a\.txt, line 2: expected UTF-8.*stream_paragraphs\(path, encoding='cp1252'\)"
+        ValueError,
+        match=r"a\.txt, line 2: expected UTF-8.*stream_paragraphs\(path, encoding='cp1252'\)",
     ):
         read(path)
     with pytest.raises(IsADirectoryError, match="is a folder"):
@@ -106,8 +133,14 @@ def test_a_path_in_fit_is_read_as_by_the_readers(tmp_path: Path, read: Callable[
 def test_a_dump_of_wikipedia_is_refused_with_advice(tmp_path: Path, start: str) -> None:
     path = tmp_path / "dump.xml"
     path.write_text(f"{start}\n  <page>\n", encoding="utf-8")
-    for read in (fit_counts, read_paragraphs, lambda path: list(stream_paragraphs(path, paragraph="block"))):
-        with pytest.raises(ValueError, match=r"dump\.xml, line \d: .* dump of Wikipedia.*stream_wikipedia"):
+    for read in (
+        fit_counts,
+        read_paragraphs,
+        lambda path: list(stream_paragraphs(path, paragraph="block")),
+    ):
+        with pytest.raises(
+            ValueError, match=r"dump\.xml, line \d: .* dump of Wikipedia.*stream_wikipedia"
+        ):
             read(path)
     path.write_text("first\nsecond\n<mediawiki> is a tag\n", encoding="utf-8")
     assert len(list(stream_paragraphs(path))) == 3

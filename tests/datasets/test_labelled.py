@@ -1,4 +1,6 @@
-"""Labeled files of every format, with one label or several a text, loaded whole or streamed in batches."""
+"""Labeled files of every format, with one label or several a text, loaded whole or streamed in
+batches.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +41,14 @@ def test_file_format_replaces_the_extension(tmp_path: Path) -> None:
     path = tmp_path / "data.bin"
     path.write_text(CONTENT["csv"], encoding="utf-8")
     with pytest.raises(
-        ValueError, match=r"data\.bin: the format cannot be inferred from the file extension\. .*file_format"
+        ValueError,
+        match=r"data\.bin: the format cannot be inferred from the file extension\. .*file_format",
     ):
         load_labelled(path)
     assert load_labelled(path, file_format="csv")[0] == TEXTS
-    with pytest.raises(ValueError, match=r"file_format must be one of csv, tsv, jsonl, fasttext\. Got 'xml'"):
+    with pytest.raises(
+        ValueError, match=r"file_format must be one of csv, tsv, jsonl, fasttext\. Got 'xml'"
+    ):
         load_labelled(path, file_format="xml")
 
 
@@ -77,11 +82,17 @@ def write(folder: Path, extension: str) -> Path:
 
 def joined(paths: Any, **options: Any) -> tuple[list[str], list[Any]]:
     batches = list(stream_labelled(paths, **options))
-    return [text for texts, _ in batches for text in texts], [label for _, labels in batches for label in labels]
+    return [text for texts, _ in batches for text in texts], [
+        label for _, labels in batches for label in labels
+    ]
 
 
-@pytest.mark.parametrize(("extension", "batch_size"), [("csv", 1), ("tsv", 2), ("jsonl", 3), ("txt", 99)])
-def test_batches_joined_are_the_rows_of_the_file(tmp_path: Path, extension: str, batch_size: int) -> None:
+@pytest.mark.parametrize(
+    ("extension", "batch_size"), [("csv", 1), ("tsv", 2), ("jsonl", 3), ("txt", 99)]
+)
+def test_batches_joined_are_the_rows_of_the_file(
+    tmp_path: Path, extension: str, batch_size: int
+) -> None:
     path = write(tmp_path, extension)
     sizes = [len(texts) for texts, _ in stream_labelled(path, batch_size=batch_size)]
     assert sizes == [min(batch_size, 3 - start) for start in range(0, 3, batch_size)]
@@ -102,7 +113,9 @@ def test_wrong_arguments_are_an_error_before_the_first_batch(tmp_path: Path) -> 
     with pytest.raises(ValueError, match=r"paths must be one file or several\. Got none"):
         stream_labelled([])
     for wrong in (0, -1, 2.5, "3", None):
-        with pytest.raises(ValueError, match=f"batch_size must be an integer of at least 1\\. Got {wrong!r}"):
+        with pytest.raises(
+            ValueError, match=f"batch_size must be an integer of at least 1\\. Got {wrong!r}"
+        ):
             stream_labelled(tmp_path, batch_size=wrong)  # type: ignore[arg-type]
 
 
@@ -118,9 +131,10 @@ def test_rows_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
 
 
 COOKING = (
-    "__label__sauce __label__cheese How much does potato starch affect a cheese sauce recipe?\n"
-    "__label__food-safety __label__acidity Dangerous pathogens capable of growing in acidic environments\n"
-    "__label__restaurant Michelin Three Star Restaurant; but if the chef is not there\n"
+    "__label__sauce __label__cheese How much does potato starch affect a cheese sauce "
+    "recipe?\n__label__food-safety __label__acidity Dangerous pathogens capable of growing in "
+    "acidic environments\n__label__restaurant Michelin Three Star Restaurant; but if the chef is "
+    "not there\n"
 )
 
 
@@ -142,7 +156,9 @@ def test_lists_of_labels_can_be_asked_for_or_refused(tmp_path: Path) -> None:
     texts, labels = load_labelled(path)
     assert labels == [["sauce", "cheese"], ["food-safety", "acidity"], ["restaurant"]]
     assert texts[0] == "How much does potato starch affect a cheese sauce recipe?"
-    with pytest.raises(ValueError, match=r"line 1: expected one label, got '__label__sauce' and '__label__cheese'"):
+    with pytest.raises(
+        ValueError, match=r"line 1: expected one label, got '__label__sauce' and '__label__cheese'"
+    ):
         load_labelled(path, multilabel=False)
 
 
@@ -165,7 +181,11 @@ def test_a_table_has_another_delimiter_and_bytes_that_are_no_utf8(tmp_path: Path
 def test_a_bunch_has_lines_and_columns(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('id,text,kind\n1,"two\nlines",a\n2,one,b\n', encoding="utf-8")
     data: Any = load_labelled(tmp_path / "a.csv", label_column="kind", return_X_y=False)
-    assert (data.data, data.target.tolist(), data.lines) == (["two\nlines", "one"], ["a", "b"], [2, 4])
+    assert (data.data, data.target.tolist(), data.lines) == (
+        ["two\nlines", "one"],
+        ["a", "b"],
+        [2, 4],
+    )
     assert (data.text_column, data.label_column) == ("text", "kind")
     (tmp_path / "a.txt").write_text(CONTENT["txt"], encoding="utf-8")
     data = load_labelled(tmp_path / "a.txt", return_X_y=False)
@@ -186,11 +206,16 @@ def test_a_file_to_test_a_model_may_have_a_row_per_label(tmp_path: Path) -> None
     ("content", "message"),
     [
         ("label,text\n", "got a file without rows"),
-        ("tweet,text\n" + "".join(f"{i},x\n" for i in range(30)), "labels are different in the column 'tweet'"),
+        (
+            "tweet,text\n" + "".join(f"{i},x\n" for i in range(30)),
+            "labels are different in the column 'tweet'",
+        ),
         ("label,text\n,x\n,y\n", "got no label in 2 rows"),
     ],
 )
-def test_a_stream_without_rows_or_labels_and_one_of_ids_are_errors(tmp_path: Path, content: str, message: str) -> None:
+def test_a_stream_without_rows_or_labels_and_one_of_ids_are_errors(
+    tmp_path: Path, content: str, message: str
+) -> None:
     (tmp_path / "a.csv").write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         list(stream_labelled(tmp_path / "a.csv", label_separator=",", multilabel=True))

@@ -24,7 +24,11 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_paragraph_is_a_line_or_a_block_of_lines(path: Path) -> None:
-    assert list(stream_paragraphs(path)) == list(stream_paragraphs(str(path), paragraph="line")) == LINES
+    assert (
+        list(stream_paragraphs(path))
+        == list(stream_paragraphs(str(path), paragraph="line"))
+        == LINES
+    )
     assert list(stream_paragraphs(path, paragraph="block")) == BLOCKS
 
 
@@ -32,21 +36,35 @@ def test_files_follow_each_other_and_a_block_ends_with_its_file(path: Path, tmp_
     second = tmp_path / "more.txt.bz2"
     second.write_bytes(bz2.compress(b"vierter"))
     assert list(stream_paragraphs(iter([second, str(path)]))) == ["vierter", *LINES]
-    assert list(stream_paragraphs([second, second, path], paragraph="block")) == ["vierter", "vierter", *BLOCKS]
+    assert list(stream_paragraphs([second, second, path], paragraph="block")) == [
+        "vierter",
+        "vierter",
+        *BLOCKS,
+    ]
 
 
-@given(paragraphs=st.lists(st.lists(st.text("ab\u3000 .é", min_size=1).map(str.strip).filter(bool), min_size=1)))
+@given(
+    paragraphs=st.lists(
+        st.lists(st.text("ab\u3000 .é", min_size=1).map(str.strip).filter(bool), min_size=1)
+    )
+)
 def test_written_paragraphs_are_read_back(
     tmp_path_factory: pytest.TempPathFactory, paragraphs: list[list[str]]
 ) -> None:
     path = tmp_path_factory.mktemp("text") / "a.txt"
-    path.write_text("\n\n".join("\n".join(lines) for lines in paragraphs), encoding="utf-8", newline="")
+    path.write_text(
+        "\n\n".join("\n".join(lines) for lines in paragraphs), encoding="utf-8", newline=""
+    )
     assert list(stream_paragraphs(path)) == [line for lines in paragraphs for line in lines]
-    assert list(stream_paragraphs(path, paragraph="block")) == ["\n".join(lines) for lines in paragraphs]
+    assert list(stream_paragraphs(path, paragraph="block")) == [
+        "\n".join(lines) for lines in paragraphs
+    ]
 
 
 @pytest.mark.parametrize("paragraph", ["line", "block"])
-def test_paragraphs_are_yielded_before_the_file_is_read_to_its_end(tmp_path: Path, paragraph: str) -> None:
+def test_paragraphs_are_yielded_before_the_file_is_read_to_its_end(
+    tmp_path: Path, paragraph: str
+) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"first\n\nsecond\n\n" + b"\xff")
     stream = stream_paragraphs(path, paragraph=paragraph)

@@ -48,7 +48,10 @@ def test_a_nul_is_a_character_of_a_text() -> None:
 
 def test_tsv_with_quotes_as_characters() -> None:
     content = 'sentence\tlabel\n"Oh" he said\t1\nunclosed "\t0\n'
-    assert [row.text for row in read("tsv", content, quoted=False)] == ['"Oh" he said', 'unclosed "']
+    assert [row.text for row in read("tsv", content, quoted=False)] == [
+        '"Oh" he said',
+        'unclosed "',
+    ]
     with pytest.raises(ValueError, match=r"line 2: .*pass quoted=False"):
         read("tsv", content)
 
@@ -72,7 +75,11 @@ def test_columns_are_chosen_by_name(header: str, columns: Columns, text: str, la
 
 @pytest.mark.parametrize(("kind", "separator"), [("csv", ","), ("tsv", "\t")])
 def test_class_numbers_without_a_header(kind: str, separator: str) -> None:
-    rows = [['"3"', '"Wall St. ""Bears"""', '"Short, and"'], ['"1"', '""', '""'], ["4", "naïve", "two"]]
+    rows = [
+        ['"3"', '"Wall St. ""Bears"""', '"Short, and"'],
+        ['"1"', '""', '""'],
+        ["4", "naïve", "two"],
+    ]
     content = "\n".join(map(separator.join, rows))
     assert [(row.text, row.labels) for row in read(kind, content)] == [
         ('Wall St. "Bears" Short, and', ("3",)),
@@ -85,14 +92,22 @@ def test_class_numbers_without_a_header(kind: str, separator: str) -> None:
 
 def test_json_takes_numbers_and_booleans_as_labels() -> None:
     rows = read(
-        "jsonl", '{"text": "a", "label": 1}\n\n{"label": true, "text": "", "more": []}\n{"label": 1.5, "text": "c"}'
+        "jsonl",
+        '{"text": "a", "label": 1}\n\n{"label": true, "text": "", "more": []}\n{"label": 1.5, "text": "c"}',
     )
     assert rows == [Row(1, "a", ("1",)), Row(3, "", ("true",)), Row(4, "c", ("1.5",))]
 
 
 def test_fasttext() -> None:
-    rows = read("fasttext", "__label__good  very nice \r\n\n\t__label__bad\n__label__c mind the x__label__x\n")
-    assert rows == [Row(1, "very nice ", ("good",)), Row(3, "", ("bad",)), Row(4, "mind the x__label__x", ("c",))]
+    rows = read(
+        "fasttext",
+        "__label__good  very nice \r\n\n\t__label__bad\n__label__c mind the x__label__x\n",
+    )
+    assert rows == [
+        Row(1, "very nice ", ("good",)),
+        Row(3, "", ("bad",)),
+        Row(4, "mind the x__label__x", ("c",)),
+    ]
 
 
 @pytest.mark.parametrize("space", ["\xa0", "\u2003", "\x1c", "\x85"])
@@ -154,7 +169,10 @@ def test_errors_name_the_file_the_line_and_what_was_expected(kind: str, content:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (Columns(text="body"), r"no column 'body' for the text; the columns are \['text', 'label'\]"),
+        (
+            Columns(text="body"),
+            r"no column 'body' for the text; the columns are \['text', 'label'\]",
+        ),
         (Columns(label="text"), r"the text and the label are the same column, 'text'"),
     ],
 )
@@ -164,7 +182,9 @@ def test_columns_that_a_file_lacks_are_named(columns: Columns, message: str) -> 
 
 
 def test_escape_characters() -> None:
-    content = 'label,text\na,"say \\"hi\\", \\\\o/"\nb,one\\, two\nc,first\\\nsecond\n"d","x ""y"""\n'
+    content = (
+        'label,text\na,"say \\"hi\\", \\\\o/"\nb,one\\, two\nc,first\\\nsecond\n"d","x ""y"""\n'
+    )
     rows = read("csv", content, escapechar="\\")
     assert rows == [
         Row(2, 'say "hi", \\o/', ("a",)),
@@ -172,7 +192,9 @@ def test_escape_characters() -> None:
         Row(4, "first\nsecond", ("c",)),
         Row(6, 'x "y"', ("d",)),
     ]
-    assert read("tsv", 'label\ttext\na\t"x\\\ty"\n', quoted=False, escapechar="\\")[0].text == '"x\ty"'
+    assert (
+        read("tsv", 'label\ttext\na\t"x\\\ty"\n', quoted=False, escapechar="\\")[0].text == '"x\ty"'
+    )
     for wrong in ("", "ab", '"', ",", "\n", " "):
         with pytest.raises(ValueError, match="escapechar must be one character"):
             RowFormat("csv", escapechar=wrong)
@@ -194,7 +216,9 @@ def test_the_advice_for_escaped_characters_reads_them(row: str) -> None:
 
 def test_rows_joined_by_an_escape_character_are_an_error_with_advice() -> None:
     rows = "a,C:\\dir\\\nb,x\n"
-    with pytest.raises(ValueError, match=r"line 2: expected 2 fields .*, got 3\..* may have joined two rows"):
+    with pytest.raises(
+        ValueError, match=r"line 2: expected 2 fields .*, got 3\..* may have joined two rows"
+    ):
         read("csv", f"label,text\n{rows}", escapechar="\\")
     assert [row.text for row in read("csv", f"label,text\n{rows}")] == ["C:\\dir\\", "x"]
     with pytest.raises(ValueError, match=r"got 3\.$"):
@@ -202,7 +226,9 @@ def test_rows_joined_by_an_escape_character_are_an_error_with_advice() -> None:
 
 
 def test_quotes_are_ordinary_only_if_no_field_is_quoted() -> None:
-    with pytest.raises(ValueError, match=r"Only if no field .* is enclosed in quotes, pass quoted=False"):
+    with pytest.raises(
+        ValueError, match=r"Only if no field .* is enclosed in quotes, pass quoted=False"
+    ):
         read("csv", 'label,text\na,"x" y\n')
 
 

@@ -1,4 +1,6 @@
-"""The docstrings of the standard library: which are loaded, which are excluded, and the error without source files."""
+"""The docstrings of the standard library: which are loaded, which are excluded, and the error
+without source files.
+"""
 
 from __future__ import annotations
 
@@ -83,8 +85,19 @@ x = """No docstring."""
 
 
 def test_excluded_modules(library: Path) -> None:
-    for name in ("good/sub", "test/a", "good/tests/a", "idlelib/a", "lib2to3/a", "turtledemo/a", "encodings/a",
-                 "ensurepip/a", "_private/a", "good/_private", "site-packages/installed/a"):  # fmt: skip
+    for name in (
+        "good/sub",
+        "test/a",
+        "good/tests/a",
+        "idlelib/a",
+        "lib2to3/a",
+        "turtledemo/a",
+        "encodings/a",
+        "ensurepip/a",
+        "_private/a",
+        "good/_private",
+        "site-packages/installed/a",
+    ):
         write(library / f"{name}.py", f'"""{name}"""')
     (library / "_single.py").write_text('"""private"""')
     (library / "single.py").write_text('"""single"""')
@@ -98,10 +111,13 @@ def test_excluded_modules(library: Path) -> None:
 
 def test_duplicates_are_dropped_before_the_largest_labels_are_chosen(library: Path) -> None:
     for number in range(25):
-        body = "".join(f'def f{i}():\n    """Text {i} of {number}."""\n' for i in range(2 + (number >= 5)))
+        body = "".join(
+            f'def f{i}():\n    """Text {i} of {number}."""\n' for i in range(2 + (number >= 5))
+        )
         write(library / f"m{number:02d}" / "a.py", body + 'def g():\n    """Everywhere."""\n')
     texts, labels = load_stdlib_docstrings(return_X_y=True)
-    # m00 is first to have the shared text, so it has three texts as m05 to m24 have, and precedes them by name.
+    # m00 is first to have the shared text, so it has three texts as m05 to m24 have, and precedes
+    # them by name.
     assert sorted(set(labels)) == ["m00", *(f"m{number:02d}" for number in range(5, 24))]
     assert texts.count("Everywhere.") == 1
 

@@ -1,4 +1,6 @@
-"""Training on a stream of files in constant memory, in time that grows with the number of documents."""
+"""Training on a stream of files in constant memory, in time that grows with the number of
+documents.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,20 @@ def write_sentences(path: Path) -> list[str]:
         words = "".join(character if character.isalnum() else " " for character in text).split()
         starts = range(0, len(words) - N_WORDS + 1, N_WORDS)
         rows += [f"{label},{' '.join(words[start : start + N_WORDS])}" for start in starts]
-    lines = [rows[number * 7919 % len(rows)] for number in range(N_PER_FILE)]  # in no order of labels
+    # in no order of labels
+    lines = [rows[number * 7919 % len(rows)] for number in range(N_PER_FILE)]
     path.write_text("\n".join(["label,text", *lines, ""]), encoding="utf-8")
     return sorted({row.partition(",")[0] for row in rows})
 
 
 def train(path: Path) -> None:
-    """Read a file again and again, with limited memory from the second time on; print figures as JSON."""
+    """Read a file again and again, with limited memory from the second time on; print figures as
+    JSON.
+    """
     classes = write_sentences(path)
-    model = TextClassifier(random_state=0, n_jobs=1).partial_fit(["a b", "c d"], classes[:2], classes=classes)
+    model = TextClassifier(random_state=0, n_jobs=1).partial_fit(
+        ["a b", "c d"], classes[:2], classes=classes
+    )
     n_seen = 0
     seconds = []
     peaks = []
@@ -54,13 +61,20 @@ def train(path: Path) -> None:
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     tenth, losses = N_FILES // 10, [model.history_[index]["train_loss"] for index in (1, -1)]
     figures = {"documents": n_seen, "peak MB": [peaks[tenth - 1], peaks[-1]], "losses": losses}
-    print(json.dumps(figures | {"seconds of tenths": [sum(seconds[:tenth]), sum(seconds[-tenth:])]}))
+    print(
+        json.dumps(figures | {"seconds of tenths": [sum(seconds[:tenth]), sum(seconds[-tenth:])]})
+    )
 
 
 @pytest.mark.slow  # a quarter of an hour
 @pytest.mark.skipif(sys.platform != "linux", reason="limits and measures memory")
 def test_ten_million_documents_in_bounded_memory(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.datasets.test_stream_training", str(tmp_path / "sentences.csv")]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.datasets.test_stream_training",
+        str(tmp_path / "sentences.csv"),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     print(done.stdout)

@@ -37,7 +37,9 @@ class Chunks(io.BytesIO):
 
 
 def test_a_long_line_in_many_chunks_is_joined_once() -> None:
-    assert texts_of(Chunks([CountedJoins(b"x" * 10)] * 50 + [CountedJoins(b"y\n")])) == ["x" * 500 + "y"]
+    assert texts_of(Chunks([CountedJoins(b"x" * 10)] * 50 + [CountedJoins(b"y\n")])) == [
+        "x" * 500 + "y"
+    ]
 
 
 def test_chunks_of_any_size_give_the_same_lines() -> None:
@@ -68,12 +70,18 @@ def test_texts_before_an_error_are_yielded_first(tmp_path: Path) -> None:
     [
         ("a.csv.gz", b"id,text\n1,fine\n2,long\n", [["1", "fine"], ["2", "long"]]),
         ("a.tsv", b"text\tid\nfine\t1\nlong\t2\n", [["fine", "1"], ["long", "2"]]),
-        ("a.jsonl", b'{"text": "fine"}\n{"text": "long", "id": 2}', [{"text": "fine"}, {"text": "long", "id": 2}]),
+        (
+            "a.jsonl",
+            b'{"text": "fine"}\n{"text": "long", "id": 2}',
+            [{"text": "fine"}, {"text": "long", "id": 2}],
+        ),
         ("a.txt", b"fine\nlong\n", [None, None]),
         ("a.log", b"fine\nlong", [None, None]),
     ],
 )
-def test_the_rows_of_each_format(tmp_path: Path, name: str, content: bytes, records: list[Any]) -> None:
+def test_the_rows_of_each_format(
+    tmp_path: Path, name: str, content: bytes, records: list[Any]
+) -> None:
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     reader = TextReader(tmp_path / name)
     rows = list(reader)
@@ -98,7 +106,9 @@ def test_labels_are_removed_and_named() -> None:
 
 @pytest.mark.parametrize("content", [b"label,text\nspam,win\n", b'{"text": "win"}\n', b"id;text\n"])
 def test_a_table_is_not_read_as_lines_unless_asked(content: bytes) -> None:
-    with pytest.raises(ValueError, match=r"stdin, line 1: .* looks like .*file_format='(csv|jsonl)'"):
+    with pytest.raises(
+        ValueError, match=r"stdin, line 1: .* looks like .*file_format='(csv|jsonl)'"
+    ):
         texts_of(io.BytesIO(content))
     assert len(texts_of(io.BytesIO(content), file_format="lines")) == content.count(b"\n")
 
@@ -118,6 +128,8 @@ def test_rows_are_skipped_with_a_warning() -> None:
         ({"encoding": "latin-99"}, "encoding must be the name"),
     ],
 )
-def test_wrong_options_are_an_error_before_anything_is_read(options: dict[str, Any], message: str) -> None:
+def test_wrong_options_are_an_error_before_anything_is_read(
+    options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         TextReader(io.BytesIO(b"x"), **options)

@@ -29,8 +29,19 @@ HEAD = """\
 """
 
 
-def page(title: str, text: str | None, *, ns: int | None = 0, redirect: bool = False, model: str = "wikitext") -> str:
-    content = "<text deleted='deleted' />" if text is None else f"<text xml:space='preserve'>{escape(text)}</text>"
+def page(
+    title: str,
+    text: str | None,
+    *,
+    ns: int | None = 0,
+    redirect: bool = False,
+    model: str = "wikitext",
+) -> str:
+    content = (
+        "<text deleted='deleted' />"
+        if text is None
+        else f"<text xml:space='preserve'>{escape(text)}</text>"
+    )
     return (
         f"<page><title>{escape(title)}</title>"
         + (f"<ns>{ns}</ns>" if ns is not None else "")
@@ -60,9 +71,13 @@ PARAGRAPHS = ["Katzen & Hunde.", "Zwei <3.", "Hunde.", "Ende."]
 
 
 @pytest.mark.parametrize(
-    ("suffix", "compress"), [("", bytes), (".bz2", bz2.compress), (".gz", gzip.compress)], ids=["xml", "bz2", "gz"]
+    ("suffix", "compress"),
+    [("", bytes), (".bz2", bz2.compress), (".gz", gzip.compress)],
+    ids=["xml", "bz2", "gz"],
 )
-def test_only_articles_have_paragraphs(tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]) -> None:
+def test_only_articles_have_paragraphs(
+    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
+) -> None:
     path = tmp_path / f"pages-articles.xml{suffix}"
     path.write_bytes(compress(DUMP))
     assert list(stream_wikipedia(path)) == list(stream_wikipedia(str(path))) == PARAGRAPHS
@@ -73,7 +88,9 @@ def test_paragraphs_are_yielded_page_by_page_until_a_truncated_dump_ends(tmp_pat
     path.write_bytes(DUMP[: DUMP.index(b"<title>Hund")])
     stream = stream_wikipedia(path)
     assert [next(stream), next(stream)] == PARAGRAPHS[:2]
-    with pytest.raises(ValueError, match=r"dump\.xml: .* the file is not XML, or truncated \(no element found"):
+    with pytest.raises(
+        ValueError, match=r"dump\.xml: .* the file is not XML, or truncated \(no element found"
+    ):
         next(stream)
 
 
@@ -133,6 +150,8 @@ def test_without_mwparserfromhell_the_error_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "mwparserfromhell", None)
-    with pytest.raises(ImportError, match=r"needs mwparserfromhell\. .* pip install mwparserfromhell"):
+    with pytest.raises(
+        ImportError, match=r"needs mwparserfromhell\. .* pip install mwparserfromhell"
+    ):
         stream_wikipedia(tmp_path / "dump.xml")
     runpy.run_path(_wikipedia.__file__)  # the other functions of the folder can be imported

@@ -1,8 +1,8 @@
 """Code blocks of a page of the docs, and a runner of those for the shell.
 
-A block for the shell is run line by line as a user would type it, with ``hashnlp`` and ``python`` in this process; what
-it prints must be the ``text`` block after it. A ``python`` block without ``>>>`` after a sentence that ends with a
-name of a file is written to this file.
+A block for the shell is run line by line as a user would type it, with ``hashnlp`` and ``python``
+in this process; what it prints must be the ``text`` block after it. A ``python`` block without
+``>>>`` after a sentence that ends with a name of a file is written to this file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
 class Block(NamedTuple):
-    """A code block: its language, its text, and the name of the file that the sentence before it says."""
+    """A code block: its language, its text, and the name of the file that the sentence before it
+    says.
+    """
 
     language: str
     text: str
@@ -47,12 +49,15 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def follow(page: Path) -> int:
-    """Do what a page says in the current folder, and check what it prints; return the number of compared outputs."""
+    """Do what a page says in the current folder, and check what it prints; return the number of
+    compared outputs.
+    """
     output, n_compared = None, 0
     for block in blocks(page):
         if block.language == "python":
             assert block.file, (
-                f"{page.name}: the sentence before this block must end with the name of its file:\n{block.text}"
+                f"{page.name}: the sentence before this block must end with the name of its "
+                f"file:\n{block.text}"
             )
             Path(block.file).write_text(block.text, encoding="utf-8")
         elif block.language == "sh" and not block.text.startswith(("make", "pip")):
@@ -61,7 +66,9 @@ def follow(page: Path) -> int:
             Path(block.file).write_text(block.text, encoding="utf-8")
         elif block.language == "text" and output is not None:
             expected = "\n".join(line.rstrip() for line in block.text.splitlines())
-            assert doctest.OutputChecker().check_output(expected, output, _OPTIONS), f"{page.name}:\n{output}"
+            assert doctest.OutputChecker().check_output(expected, output, _OPTIONS), (
+                f"{page.name}:\n{output}"
+            )
             output, n_compared = None, n_compared + 1
     return n_compared
 
@@ -105,5 +112,7 @@ def _run_command(words: list[str], given: str) -> str:
             else:
                 runpy.run_path(arguments[0], run_name="__main__")
             return str(sys.stdout.getvalue())  # type: ignore[attr-defined]
-    assert program in {"echo", "printf", "cat", "head", "ls", "gzip", "wc"}, f"the tests cannot run {program}"
+    assert program in {"echo", "printf", "cat", "head", "ls", "gzip", "wc"}, (
+        f"the tests cannot run {program}"
+    )
     return subprocess.run(words, input=given, capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,6 @@
-"""The site is built without a warning and without a network, as `make docs` does, but for running the examples."""
+"""The site is built without a warning and without a network, as `make docs` does, but for running
+the examples.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ DOCS = Path(__file__).parents[2] / "docs"
 @pytest.mark.slow
 def test_the_site_is_built_without_a_warning(tmp_path):
     pytest.importorskip("sphinx_gallery", reason="make docs installs Sphinx")
-    options = ["--builder", "html", "--fail-on-warning", "--keep-going", "--define", "plot_gallery=0"]
+    options = [
+        "--builder",
+        "html",
+        "--fail-on-warning",
+        "--keep-going",
+        "--define",
+        "plot_gallery=0",
+    ]
     folders = ["--doctree-dir", str(tmp_path / "doctrees"), str(DOCS), str(tmp_path / "html")]
     command = [sys.executable, "-m", "sphinx", *options, *folders]
     done = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)

@@ -23,7 +23,9 @@ def found(monkeypatch, tmp_path):
     def check(chapter: str = CHAPTER, reference: str = REFERENCE) -> dict[str, int]:
         (tmp_path / "api").mkdir(exist_ok=True)
         (tmp_path / "chapter.html").write_text(chapter, encoding="utf-8")
-        (tmp_path / "api" / "sklearn_hashnlp.text.Name.html").write_text(reference, encoding="utf-8")
+        (tmp_path / "api" / "sklearn_hashnlp.text.Name.html").write_text(
+            reference, encoding="utf-8"
+        )
         return {kind: len(places) for kind, places in check_site.check(tmp_path).items() if places}
 
     return check

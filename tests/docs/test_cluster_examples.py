@@ -1,4 +1,6 @@
-"""The examples for clusters: their functions as they are, and the scripts where the engines are installed."""
+"""The examples for clusters: their functions as they are, and the scripts where the engines are
+installed.
+"""
 
 import importlib.util
 import os
@@ -16,7 +18,12 @@ from sklearn_hashnlp.classifiers import TextClassifier, merge_classifiers
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
 FOLDER = Path(__file__).parents[2] / "examples" / "07_larger_than_one_machine"
-TEXTS = ["a fine, funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 8
+TEXTS = [
+    "a fine, funny film",
+    "dull and far too long",
+    "funny and fine acting",
+    "too dull to sit through",
+] * 8
 LABELS = np.array(["good", "bad", "good", "bad"] * 8)
 PRINTED = {
     "0010_dask": ("dask", ["rows with", "merged from 4 parts", "one model of all texts"]),
@@ -57,7 +64,10 @@ def test_functions_for_dask():
     module = load("0010_dask")
     (rows,) = module.vectorize(TEXTS)
     assert (rows != HashingVectorizer(ngram_range=(1, 2)).transform(TEXTS)).nnz == 0
-    models = [module.train((TEXTS[part], LABELS[part]), ["bad", "good"]) for part in (slice(16), slice(16, 32))]
+    models = [
+        module.train((TEXTS[part], LABELS[part]), ["bad", "good"])
+        for part in (slice(16), slice(16, 32))
+    ]
     assert merge_classifiers(models).score(TEXTS, LABELS) == 1.0
 
 
@@ -65,5 +75,8 @@ def test_functions_for_ray(tmp_path):
     module = load("0020_ray")
     save_model(TextClassifier(random_state=0).fit(TEXTS, LABELS), tmp_path / "model")
     batch = module.count_ngrams(pd.DataFrame({"text": TEXTS}))
-    assert (batch["n_ngrams"] == np.diff(HashingNgramVectorizer(ngram_range=(1, 2)).transform(TEXTS).indptr)).all()
+    assert (
+        batch["n_ngrams"]
+        == np.diff(HashingNgramVectorizer(ngram_range=(1, 2)).transform(TEXTS).indptr)
+    ).all()
     assert (module.Predict(str(tmp_path / "model"))(batch)["predicted"] == LABELS).all()

@@ -1,4 +1,6 @@
-"""Code that the documentation site shows has lines of at most 80 columns, so that no reader has to scroll."""
+"""Code that the documentation site shows has lines of at most 80 columns, so that no reader has to
+scroll.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md", ROOT / "CONTR
 EXAMPLES = sorted((ROOT / "examples").rglob("*.py"))
 MODULES = sorted((ROOT / "sklearn_hashnlp").rglob("*.py"))
 _BLOCK = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_DOCTEST = re.compile(r"^( *)>>> (?:.*\n)(?:\1(?! *\"\"\").*\S.*\n)*", re.MULTILINE)  # up to an empty line
+# up to an empty line
+_DOCTEST = re.compile(r"^( *)>>> (?:.*\n)(?:\1(?! *\"\"\").*\S.*\n)*", re.MULTILINE)
 
 
 def too_long(code: str) -> list[str]:
@@ -22,7 +25,8 @@ def too_long(code: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_blocks_of_a_page(page):
     blocks = _BLOCK.findall(page.read_text(encoding="utf-8"))
-    codes = [code for language, code in blocks if not language.startswith("{")]  # no directive, such as a glossary
+    # no directive, such as a glossary
+    codes = [code for language, code in blocks if not language.startswith("{")]
     assert [line for code in codes for line in too_long(code)] == []
 
 

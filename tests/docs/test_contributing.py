@@ -1,4 +1,6 @@
-"""CONTRIBUTING and CONVENTIONS name files that exist; every folder and part of the package is in CONTRIBUTING."""
+"""CONTRIBUTING and CONVENTIONS name files that exist; every folder and part of the package is in
+CONTRIBUTING.
+"""
 
 import re
 from pathlib import Path
@@ -29,11 +31,17 @@ def test_a_name_is_in_its_file(path, name):
 def parts_of(folder: str) -> set[str]:
     """Return the names of the files and folders in a folder of the package."""
     paths = list((ROOT / "sklearn_hashnlp" / folder).iterdir())
-    return {path.stem for path in paths if (path.is_dir() or path.suffix == ".py") and not path.name.startswith("__")}
+    return {
+        path.stem
+        for path in paths
+        if (path.is_dir() or path.suffix == ".py") and not path.name.startswith("__")
+    }
 
 
 def test_the_tree_has_every_folder():
-    tree, arrows, kernels, classifiers, benchmarks = re.findall(r"```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    tree, arrows, kernels, classifiers, benchmarks = re.findall(
+        r"```text\n(.*?)```", PAGE, flags=re.DOTALL
+    )
     assert len(FOLDERS) > 10
     assert set(re.findall(r"(\w+)/", tree)) - {"sklearn_hashnlp", "native"} == FOLDERS
     assert set(re.findall(r"\w+", arrows)) - MODULES == FOLDERS

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-CLUSTER = EXAMPLES / "07_larger_than_one_machine"  # needs engines that tests do without: see test_cluster_examples
+# needs engines that tests do without: see test_cluster_examples
+CLUSTER = EXAMPLES / "07_larger_than_one_machine"
 PATHS = sorted(set(EXAMPLES.rglob("*.py")) - set(CLUSTER.glob("*.py")))
 WITHOUT_A_WORST = {"0010_nearest_sentences"}  # it compares nothing
 
@@ -73,8 +74,11 @@ def names_in(node):
 @each_example
 def test_an_example_asserts_no_time(path):
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    timed = {"time", "dur"}  # the module, and the key in the history of a training; then all that is computed from them
-    for node in sorted((node for node in nodes if isinstance(node, ast.stmt)), key=lambda node: node.lineno):
+    # the module, and the key in the history of a training; then all that is computed from them
+    timed = {"time", "dur"}
+    for node in sorted(
+        (node for node in nodes if isinstance(node, ast.stmt)), key=lambda node: node.lineno
+    ):
         if isinstance(node, ast.Assign | ast.AugAssign) and timed & names_in(node.value):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 timed.add((target.value if isinstance(target, ast.Subscript) else target).id)
@@ -101,7 +105,13 @@ def test_an_example_runs_whole(path, tmp_path):
 
 
 def test_each_chapter_has_a_heading():
-    folders = [EXAMPLES, *(path for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "__pycache__")]
-    headings = [(folder / "GALLERY_HEADER.rst").read_text(encoding="utf-8").splitlines() for folder in folders]
+    folders = [
+        EXAMPLES,
+        *(path for path in EXAMPLES.iterdir() if path.is_dir() and path.name != "__pycache__"),
+    ]
+    headings = [
+        (folder / "GALLERY_HEADER.rst").read_text(encoding="utf-8").splitlines()
+        for folder in folders
+    ]
     assert all(len(underline) >= len(title) for title, underline, *_ in headings)
     assert all(len(set(underline)) == 1 for _, underline, *_ in headings)

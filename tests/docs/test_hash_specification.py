@@ -1,4 +1,6 @@
-"""The golden vectors of the page on hashing are those of the package; its code is compared by `pytest docs`."""
+"""The golden vectors of the page on hashing are those of the package; its code is compared by
+`pytest docs`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,11 @@ import torch
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
 from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.projections._hyperplanes import PROJECTION_SPECIFICATION, Hyperplanes, coefficients
+from sklearn_hashnlp.kernels.projections._hyperplanes import (
+    PROJECTION_SPECIFICATION,
+    Hyperplanes,
+    coefficients,
+)
 from sklearn_hashnlp.nn import HashEmbedding, NgramHashEmbedding
 from sklearn_hashnlp.nn._hashing import history_hashes, mix_tensor
 from sklearn_hashnlp.text import FrequentNgramVectorizer, HashingNgramVectorizer
@@ -36,7 +42,10 @@ def rows_of(heading):
 
 def bytes_of(texts):
     encoded = [text.encode() for text in texts]
-    return Ragged(np.frombuffer(b"".join(encoded), np.uint8), np.cumsum([0, *map(len, encoded)], dtype=np.int64))
+    return Ragged(
+        np.frombuffer(b"".join(encoded), np.uint8),
+        np.cumsum([0, *map(len, encoded)], dtype=np.int64),
+    )
 
 
 def test_the_versions():
@@ -56,15 +65,21 @@ def test_murmur3():
 
 def test_fmix32():
     rows = [[int(cell, 16) for cell in row] for row in rows_of("key")]
-    assert mix_tensor(torch.tensor([key for key, _ in rows])).tolist() == [mixed for _, mixed in rows]
+    assert mix_tensor(torch.tensor([key for key, _ in rows])).tolist() == [
+        mixed for _, mixed in rows
+    ]
 
 
 def test_columns_of_ngrams():
     rows = rows_of("text | n")
     for text, orders, pairs in rows:
         ngram_range = tuple(map(int, orders.split(" to ")))
-        X = HashingNgramVectorizer(ngram_range=ngram_range, norm=None).transform([ast.literal_eval(text)])
-        expected = dict(tuple(map(int, pair.split(": "))) for pair in pairs.split(", ") if pair != "none")
+        X = HashingNgramVectorizer(ngram_range=ngram_range, norm=None).transform(
+            [ast.literal_eval(text)]
+        )
+        expected = dict(
+            tuple(map(int, pair.split(": "))) for pair in pairs.split(", ") if pair != "none"
+        )
         assert dict(zip(X.indices.tolist(), X.data.astype(int).tolist(), strict=True)) == expected
     assert len(rows) >= 5
 
@@ -77,7 +92,9 @@ def test_splitmix64():
 @pytest.mark.parametrize("variant", ["improved", "paper"])
 def test_rows_of_hash_embeddings(variant):
     for key, seed, row, *components in rows_of("id"):
-        embedding = HashEmbedding(10_000, 2, num_buckets=500, num_hashes=2, seed=int(seed), variant=variant)
+        embedding = HashEmbedding(
+            10_000, 2, num_buckets=500, num_hashes=2, seed=int(seed), variant=variant
+        )
         ids = torch.tensor(int(key), dtype=torch.uint64 if int(key) >= 2**63 else torch.int64)
         located = [found.tolist() for found in embedding.locate(ids)]
         slots = [int(slot) for slot in components[["improved", "paper"].index(variant)].split(", ")]
@@ -112,6 +129,8 @@ def test_rows_of_ngrams_of_token_ids():
     assert len(rows) >= 5
     for tokens, *expected in rows:
         ids = torch.tensor([list(map(int, tokens.split(", ")))])
-        for scheme, row in zip(("multiply_shift", "multiplicative_xor", ("polynomial", 2**31)), expected, strict=True):
+        for scheme, row in zip(
+            ("multiply_shift", "multiplicative_xor", ("polynomial", 2**31)), expected, strict=True
+        ):
             spec = NgramHashEmbedding(10**6, 1, orders=(ids.shape[1],), scheme=scheme).spec
             assert spec.locate(ids, None, ids.shape[1] - 1)[0].item() == int(row)

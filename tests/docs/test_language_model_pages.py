@@ -1,4 +1,6 @@
-"""The pages about Paddle and TensorFlow build the networks of their sources, and run on the sources' text."""
+"""The pages about Paddle and TensorFlow build the networks of their sources, and run on the
+sources' text.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ import pytest
 from sklearn_hashnlp.persistence import load_model
 from tests.docs.page_blocks import DOCS, blocks, run_shell
 
-# The sources: train.py and network_conf.py of Paddle's hsigmoid; the post, which names no sizes and no learning rate.
+# The sources: train.py and network_conf.py of Paddle's hsigmoid; the post, which names no sizes and
+# no learning rate.
 NETWORKS: dict[str, dict[str, Any]] = {
     "coming_from_paddle": {
         "order": 5,
@@ -67,9 +70,13 @@ def test_a_page_builds_the_network_of_its_source(page: str) -> None:
     assert parameters_of(names["model"], NETWORKS[page]) == NETWORKS[page]
 
 
-def test_the_command_trains_the_network_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_trains_the_network_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    [commands] = [block.text for block in blocks(DOCS / "coming_from_paddle.md") if block.language == "sh"]
+    [commands] = [
+        block.text for block in blocks(DOCS / "coming_from_paddle.md") if block.language == "sh"
+    ]
     run_shell(commands)
     network = NETWORKS["coming_from_paddle"]
     assert parameters_of(load_model(tmp_path / "lm"), network) == network

@@ -18,20 +18,33 @@ from tests.release.public_api import public_api
 
 
 def codes(page: Path) -> Iterator[str]:
-    """Yield what stands between backticks in the columns of this package, of all tables without figures."""
-    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    """Yield what stands between backticks in the columns of this package, of all tables without
+    figures.
+    """
+    text = re.sub(
+        r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
     for table in re.findall(r"(?:^\|.*\|\n)+", text, flags=re.MULTILINE):
         head, _, *rows = table.splitlines()
         if not any(number in head for number in ("accuracy", "seconds", "perplexity")):
             for row in rows:
-                yield from re.findall(r"`([^`]+)`", "|".join(re.split(r"(?<!\\)\|", row.strip("|"))[1:]))
+                yield from re.findall(
+                    r"`([^`]+)`", "|".join(re.split(r"(?<!\\)\|", row.strip("|"))[1:])
+                )
 
 
 @cache
 def known_parameters() -> set[str]:
     """Return the parameters of all public classes, functions and methods."""
-    parts = [value.values() if isinstance(value, dict) else [value] for value in public_api().values()]
-    return {name for part in parts for text in part for name in re.findall(r"(?<![\w'])[a-z]\w*(?![\w'])", text)}
+    parts = [
+        value.values() if isinstance(value, dict) else [value] for value in public_api().values()
+    ]
+    return {
+        name
+        for part in parts
+        for text in part
+        for name in re.findall(r"(?<![\w'])[a-z]\w*(?![\w'])", text)
+    }
 
 
 def known_options(words: list[str]) -> set[str]:
@@ -41,8 +54,14 @@ def known_options(words: list[str]) -> set[str]:
         if word not in getattr(command, "commands", {}):
             break
         command = command.commands[word]
-    assert not getattr(command, "commands", {}) or len(words) == 2, f"there is no command {' '.join(words)}"
-    return {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    assert not getattr(command, "commands", {}) or len(words) == 2, (
+        f"there is no command {' '.join(words)}"
+    )
+    return {
+        option
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    }
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("coming_from_*.md")), ids=lambda page: page.stem)

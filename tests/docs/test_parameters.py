@@ -37,7 +37,11 @@ _BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 def parameters(name: str) -> set[str]:
     """Return the parameters of a class and of its methods, or of a function."""
     entry = ENTRIES[name]
-    methods = [method for key, method in getmembers(entry, isfunction) if key[0] != "_"] if isclass(entry) else []
+    methods = (
+        [method for key, method in getmembers(entry, isfunction) if key[0] != "_"]
+        if isclass(entry)
+        else []
+    )
     try:
         return {parameter for call in (entry, *methods) for parameter in signature(call).parameters}
     except ValueError:  # an exception
@@ -54,20 +58,36 @@ def calls(code: str) -> Iterator[tuple[str, str]]:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            name = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
             yield from ((name.strip("_"), keyword.arg) for keyword in node.keywords if keyword.arg)
 
 
 def wrong_calls(text: str) -> list[str]:
     """Return the keywords in code, within a text or a block, that a class does not have."""
-    codes = [*re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text), *re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)]
-    lines = ["".join(line[4:] + "\n" for line in code.splitlines() if line[:4] in (">>> ", "... ")) for code in codes]
-    pairs = [pair for code, plain in zip(codes, lines, strict=True) for pair in calls(plain or code)]
-    return [f"{name}({key}=)" for name, key in pairs if name in ENTRIES and key not in parameters(name)]
+    codes = [
+        *re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text),
+        *re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S),
+    ]
+    lines = [
+        "".join(line[4:] + "\n" for line in code.splitlines() if line[:4] in (">>> ", "... "))
+        for code in codes
+    ]
+    pairs = [
+        pair for code, plain in zip(codes, lines, strict=True) for pair in calls(plain or code)
+    ]
+    return [
+        f"{name}({key}=)" for name, key in pairs if name in ENTRIES and key not in parameters(name)
+    ]
 
 
 def wrong_parameters(text: str) -> list[str]:
-    """Return the parameters in paragraphs, rows and elements that the class that was last named does not have."""
+    """Return the parameters in paragraphs, rows and elements that the class that was last named
+    does not have.
+    """
     found = []
     of_page = next(({name} for name in re.findall(r"\w+", text) if name in ESTIMATORS), set[str]())
     for section in re.split(r"^##+ ", text, flags=re.MULTILINE):
@@ -89,15 +109,27 @@ def wrong_parameters(text: str) -> list[str]:
 
 def test_what_is_wrong_is_found():
     assert {"warm_start", "schedule", "calibrate", "callbacks", "batch_size"} <= INNER
-    assert wrong_calls("`TextClassifier(batch_size=3)` and `HashEmbeddingClassifier(batch_size=3)`") == [
-        "TextClassifier(batch_size=)"
-    ]
+    assert wrong_calls(
+        "`TextClassifier(batch_size=3)` and `HashEmbeddingClassifier(batch_size=3)`"
+    ) == ["TextClassifier(batch_size=)"]
     block = "```python\n>>> x = Schedule(\n...     speed=3, plateau=None\n... )\n\n```"
     assert wrong_calls(block) == ["Schedule(speed=)"]
     of_texts = "`TextClassifier`"
-    parts = of_texts, "With `{0}` it", "`HashEmbeddingClassifier` has `{0}`", "## Next", of_texts, "- `{0}`"
+    parts = (
+        of_texts,
+        "With `{0}` it",
+        "`HashEmbeddingClassifier` has `{0}`",
+        "## Next",
+        of_texts,
+        "- `{0}`",
+    )
     page = "\n\n".join(parts)
-    for name in ("warm_start", "warm_start=", "warm_start=True", "learning_rate=1, warm_start=True"):
+    for name in (
+        "warm_start",
+        "warm_start=",
+        "warm_start=True",
+        "learning_rate=1, warm_start=True",
+    ):
         assert len(wrong_parameters(page.format(name))) == 2
 
 

@@ -1,4 +1,6 @@
-"""The settings that pages change by ``--set`` are accepted: by the command they are for, or by one that has them."""
+"""The settings that pages change by ``--set`` are accepted: by the command they are for, or by one
+that has them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ _PLACEHOLDER = re.compile(r"[A-Z]+=.*|.*=\.\.\.")
 def lines(text: str) -> Iterator[str]:
     """Yield the lines of code in a Markdown text that change settings."""
     for block, inline in _CODE.findall(text):
-        yield from (line for line in (block or inline).replace("\\\n", " ").splitlines() if "--set " in line)
+        yield from (
+            line for line in (block or inline).replace("\\\n", " ").splitlines() if "--set " in line
+        )
 
 
 def settings(words: list[str]) -> list[str]:
@@ -39,12 +43,23 @@ def settings(words: list[str]) -> list[str]:
 
 
 def is_accepted(setting: str) -> bool:
-    """Return whether an estimator of the command line or an experiment has the setting, and takes the value."""
+    """Return whether an estimator of the command line or an experiment has the setting, and takes
+    the value.
+    """
     models = [model for module in (_train, lm_train, sentences_train) for model in module._models()]
-    for estimator, bundles in [*((model, bundles) for _, model, bundles in models), (KneserNeyLanguageModel(), {})]:
+    for estimator, bundles in [
+        *((model, bundles) for _, model, bundles in models),
+        (KneserNeyLanguageModel(), {}),
+    ]:
         try:
             set_parameters(estimator, [setting], bundles)
-            check_parameters(*([step for _, step in estimator.steps] if hasattr(estimator, "steps") else [estimator]))
+            check_parameters(
+                *(
+                    [step for _, step in estimator.steps]
+                    if hasattr(estimator, "steps")
+                    else [estimator]
+                )
+            )
         except typer.BadParameter:
             continue
         return True
@@ -63,18 +78,25 @@ def check(line: str, folder: Path) -> None:
     changes = [setting for setting in settings(words) if not _PLACEHOLDER.fullmatch(setting)]
     if words[:4] == ["python", "-m", "benchmarks", "run"]:
         options = _parser().parse_args(words[3:])
-        assert plan_runs(map(get_recipe, options.names), datasets=options.data, changes=options.changes)
+        assert plan_runs(
+            map(get_recipe, options.names), datasets=options.data, changes=options.changes
+        )
     elif words[0] == "hashnlp":
         for file in (word for word in words if word.endswith((".csv", ".txt"))):
             (folder / file).touch()
-        result = CliRunner().invoke(app, words[1:])  # checks parameters before it reads the empty file
-        assert re.search("a file without rows|has no sentences", result.stderr), f"{line}: {result.stderr}"
+        # checks parameters before it reads the empty file
+        result = CliRunner().invoke(app, words[1:])
+        assert re.search("a file without rows|has no sentences", result.stderr), (
+            f"{line}: {result.stderr}"
+        )
     else:
         assert [setting for setting in changes if not is_accepted(setting)] == [], line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_settings_of_a_page_are_accepted(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_settings_of_a_page_are_accepted(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(tmp_path)
     for line in lines(page.read_text(encoding="utf-8")):
         check(line, tmp_path)

@@ -1,4 +1,6 @@
-"""The migration guides, the README and the page on your own experiments do what they say, line by line."""
+"""The migration guides, the README and the page on your own experiments do what they say, line by
+line.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ PAGES = [
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_does_what_it_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     loaded = set(sys.modules)

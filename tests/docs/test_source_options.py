@@ -10,7 +10,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
 ROWS = re.findall(
-    r"^\| (.+?) \| (.+) \| `(tests/[^`]+)` \|$", PAGE.split("## Options of the other sources")[1], re.MULTILINE
+    r"^\| (.+?) \| (.+) \| `(tests/[^`]+)` \|$",
+    PAGE.split("## Options of the other sources")[1],
+    re.MULTILINE,
 )
 SOURCES = {"hash embeddings", "Paddle", "TensorFlow", "notebook", "report"}
 

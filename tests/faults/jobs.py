@@ -1,4 +1,6 @@
-"""Jobs that write files, as small as can be, each with what must hold after it was killed at any moment."""
+"""Jobs that write files, as small as can be, each with what must hold after it was killed at any
+moment.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ from sklearn_hashnlp.persistence import load_model, save_model
 from tests import sentence_texts
 from tests.language.hsigmoid import small_models
 
-FILMS = [("good", "fine and funny"), ("bad", "long and dull"), ("good", "so warm"), ("bad", "far too long")] * 5
+FILMS = [
+    ("good", "fine and funny"),
+    ("bad", "long and dull"),
+    ("good", "so warm"),
+    ("bad", "far too long"),
+] * 5
 N_BATCHES = 4
 
 
@@ -50,12 +57,16 @@ class Job(ABC):
 
 
 def small_classifier(**options: Any) -> HashEmbeddingClassifier:
-    return HashEmbeddingClassifier(n_buckets=500, n_embeddings=1000, embedding_dim=8, random_state=0, **options)
+    return HashEmbeddingClassifier(
+        n_buckets=500, n_embeddings=1000, embedding_dim=8, random_state=0, **options
+    )
 
 
 def rows() -> tuple[Any, Any]:
     generator = np.random.default_rng(0)
-    return scipy.sparse.csr_matrix(generator.poisson(0.2, (120, 200)).astype(np.float32)), generator.integers(0, 3, 120)
+    return scipy.sparse.csr_matrix(
+        generator.poisson(0.2, (120, 200)).astype(np.float32)
+    ), generator.integers(0, 3, 120)
 
 
 class SaveModel(Job):
@@ -89,7 +100,11 @@ class Classifier(Job):
     def run(self, folder: Path) -> None:
         X, y = rows()
         saved = folder / "model"
-        model = load_model(saved) if saved.exists() and any(saved.glob("*.json")) else small_classifier()
+        model = (
+            load_model(saved)
+            if saved.exists() and any(saved.glob("*.json"))
+            else small_classifier()
+        )
         done = len(model.history_) if hasattr(model, "history_") else 0
         for batch in range(done, N_BATCHES):
             model.partial_fit(X[batch::N_BATCHES], y[batch::N_BATCHES], classes=[0, 1, 2])
@@ -116,12 +131,21 @@ class LanguageModel(Job):
             assert len(load_model(path).history_) == int(path.name.removeprefix("epoch-"))
 
     def result(self, folder: Path) -> bytes:
-        model = self._make(folder).fit(small_models.SENTENCES, X_valid=small_models.VALID)  # nothing is left to train
+        # nothing is left to train
+        model = self._make(folder).fit(small_models.SENTENCES, X_valid=small_models.VALID)
         assert not list(folder.glob("checkpoints/.unfinished*"))
-        return small_models.bytes_of(model) + json.dumps([entry["valid_loss"] for entry in model.history_]).encode()
+        return (
+            small_models.bytes_of(model)
+            + json.dumps([entry["valid_loss"] for entry in model.history_]).encode()
+        )
 
     def _make(self, folder: Path) -> Any:
-        options = {"early_stopping": "valid_loss", "optimizer": "adam", "learning_rate": 0.01, "max_epochs": 5}
+        options = {
+            "early_stopping": "valid_loss",
+            "optimizer": "adam",
+            "learning_rate": 0.01,
+            "max_epochs": 5,
+        }
         options |= {"regularization__dropout": 0.3}
         return small_models.make(**options, checkpoint_dir=folder / "checkpoints", resume=True)
 
@@ -143,7 +167,11 @@ class SentenceEncoder(Job):
         return sentence_texts.bytes_of(encoder) + json.dumps(encoder.log_).encode()
 
     def _fit(self, folder: Path) -> Any:
-        options: dict[str, Any] = {"checkpoint_dir": folder / "encoder", "checkpoint_every": 0, "resume": True}
+        options: dict[str, Any] = {
+            "checkpoint_dir": folder / "encoder",
+            "checkpoint_every": 0,
+            "resume": True,
+        }
         return sentence_texts.make(**options, n_jobs=1).fit(sentence_texts.PARAGRAPHS)
 
 
@@ -180,7 +208,9 @@ class Experiments(Job):
         from benchmarks.runner.results_file import read_results
 
         if (folder / "found.jsonl").exists():
-            found = [(result["seed"], result["step"]) for result in read_results(folder / "found.jsonl")]
+            found = [
+                (result["seed"], result["step"]) for result in read_results(folder / "found.jsonl")
+            ]
             assert len(found) == len(set(found)) <= 12
 
     def result(self, folder: Path) -> bytes:
@@ -188,12 +218,20 @@ class Experiments(Job):
 
         found = read_results(folder / "found.jsonl")
         assert not (folder / "found.jsonl.parts").exists()
-        return json.dumps([(result["seed"], result["step"], result["value"]) for result in found]).encode()
+        return json.dumps(
+            [(result["seed"], result["step"], result["value"]) for result in found]
+        ).encode()
 
 
 def _count(_settings: Any, run: Any) -> Iterator[dict[str, Any]]:
-    """Yield numbers, each computed from the previous one, which is in a file that is written before its result."""
-    value = int((run.folder / f"value-{len(run.previous)}").read_text()) if run.previous else run.seed + 2
+    """Yield numbers, each computed from the previous one, which is in a file that is written before
+    its result.
+    """
+    value = (
+        int((run.folder / f"value-{len(run.previous)}").read_text())
+        if run.previous
+        else run.seed + 2
+    )
     for step in range(len(run.previous), 4):
         time.sleep(0.003)
         value = value * 31 % 1009

@@ -1,9 +1,11 @@
-"""Kill jobs at random moments, with SIGKILL, and check what they leave; a program that prints figures as JSON.
+"""Kill jobs at random moments, with SIGKILL, and check what they leave; a program that prints
+figures as JSON.
 
     python -m tests.faults.kill --kills 30 --seed 0 FOLDER
 
-Each job runs in a forked process. After each kill every file that can be loaded must be whole; then the job is run
-again in the same folder, until it ends by itself, and its result is compared with that of a run that was never killed.
+Each job runs in a forked process. After each kill every file that can be loaded must be whole; then
+the job is run again in the same folder, until it ends by itself, and its result is compared with
+that of a run that was never killed.
 """
 
 from __future__ import annotations
@@ -34,7 +36,12 @@ def main() -> None:
     options = parser.parse_args()
     with Path(os.devnull).open("w") as null, contextlib.redirect_stdout(null):
         figures = [
-            kill_job(job(), options.folder / str(number), options.kills, random.Random(options.seed + number))
+            kill_job(
+                job(),
+                options.folder / str(number),
+                options.kills,
+                random.Random(options.seed + number),
+            )
             for number, job in enumerate(JOBS)
             if not options.jobs or job.name in options.jobs
         ]
@@ -64,12 +71,19 @@ def kill_job(job: Job, root: Path, n_kills: int, generator: random.Random) -> di
         job.check(folder)
         resumed += 1
         shutil.rmtree(folder)
-    return {"job": job.name, "kills": kills, "while_writing": while_writing, "same_results": resumed}
+    return {
+        "job": job.name,
+        "kills": kills,
+        "while_writing": while_writing,
+        "same_results": resumed,
+    }
 
 
 def _unfinished(folder: Path) -> set[Path]:
     """Return the files and folders under temporary names."""
-    return {path for path in folder.rglob("*") if path.name.startswith(".") or path.name == "unfinished"}
+    return {
+        path for path in folder.rglob("*") if path.name.startswith(".") or path.name == "unfinished"
+    }
 
 
 def _seconds(job: Job, folder: Path) -> float:

@@ -18,7 +18,8 @@ def full_disk(n_bytes: int = 2048) -> Iterator[None]:
     import resource  # not on Windows
 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))  # Python ignores the signal that comes with it
+    # Python ignores the signal that comes with it
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
     try:
         yield
     finally:
@@ -27,7 +28,9 @@ def full_disk(n_bytes: int = 2048) -> Iterator[None]:
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Forbid to write in a folder that :func:`public_folder` has made; root, who may write anywhere, is nobody then."""
+    """Forbid to write in a folder that :func:`public_folder` has made; root, who may write
+    anywhere, is nobody then.
+    """
     folders = [path for path in (folder, *folder.rglob("*")) if path.is_dir()]
     for path in folders:
         path.chmod(0o555)

@@ -1,4 +1,6 @@
-"""Full disks, read-only folders and files cut short: what was there stays, and the error names the path."""
+"""Full disks, read-only folders and files cut short: what was there stays, and the error names the
+path.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,15 @@ WORDS = [f"word{number}" for number in range(200)]
 
 
 def save_classifier(folder: Path, n_epochs: int = 1) -> None:
-    save_model(small_classifier(max_epochs=n_epochs).fit(*rows()), folder / "model", training_state=True)
+    save_model(
+        small_classifier(max_epochs=n_epochs).fit(*rows()), folder / "model", training_state=True
+    )
 
 
 def save_checkpoint(folder: Path) -> None:
-    Checkpoints(folder / "epochs").save(small_models.make(max_epochs=1).fit(small_models.SENTENCES), 1)
+    Checkpoints(folder / "epochs").save(
+        small_models.make(max_epochs=1).fit(small_models.SENTENCES), 1
+    )
 
 
 def save_vectors(folder: Path) -> None:
@@ -49,7 +55,9 @@ def save_arpa(folder: Path) -> None:
 
 
 def export_folder(folder: Path) -> None:
-    model = TextClassifier(n_buckets=100, random_state=0).fit([text for _, text in FILMS], [name for name, _ in FILMS])
+    model = TextClassifier(n_buckets=100, random_state=0).fit(
+        [text for _, text in FILMS], [name for name, _ in FILMS]
+    )
     export_predictor(model, folder / "exported")
 
 
@@ -58,7 +66,11 @@ def fit_language_model(folder: Path) -> None:
 
 
 def fit_encoder(folder: Path) -> None:
-    options: dict[str, Any] = {"checkpoint_dir": folder / "encoder", "resume": True, "checkpoint_every": 0}
+    options: dict[str, Any] = {
+        "checkpoint_dir": folder / "encoder",
+        "resume": True,
+        "checkpoint_every": 0,
+    }
     sentence_texts.make(**options).fit(sentence_texts.PARAGRAPHS)
 
 
@@ -68,7 +80,11 @@ TRAININGS: list[Write] = [fit_language_model, fit_encoder]
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Return the bytes of all files in a folder, hidden ones too."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.mark.parametrize("write", [*WRITERS, *TRAININGS])
@@ -95,7 +111,10 @@ def test_a_read_only_folder_raises_a_permission_error(write: Write) -> None:
     with public_folder() as folder:
         write(folder)
         before = contents(folder)
-        with read_only(folder), pytest.raises(PermissionError, match=f"Permission denied.*{folder.name}"):
+        with (
+            read_only(folder),
+            pytest.raises(PermissionError, match=f"Permission denied.*{folder.name}"),
+        ):
             write(folder)
         assert contents(folder) == before
 
@@ -149,7 +168,9 @@ def hashnlp(*arguments: object) -> Any:
 
 def test_hashnlp_train_on_a_full_disk_keeps_the_old_model(tmp_path: Path) -> None:
     data = tmp_path / "films.csv"
-    data.write_text("label,text\n" + "".join(f"{label},{text}\n" for label, text in FILMS), encoding="utf-8")
+    data.write_text(
+        "label,text\n" + "".join(f"{label},{text}\n" for label, text in FILMS), encoding="utf-8"
+    )
     small = ["--buckets", 100, "--set", "embedding_dim=4", "--features", "words", "--quiet"]
     command = ["train", data, "--model", tmp_path / "model", *small]
     assert hashnlp(*command).exit_code == 0
@@ -157,5 +178,8 @@ def test_hashnlp_train_on_a_full_disk_keeps_the_old_model(tmp_path: Path) -> Non
     with full_disk():
         result = hashnlp(*command, "--epochs", 7)
     assert result.exit_code == 1
-    assert result.stderr == f"hashnlp: {tmp_path / 'model'}: the model cannot be saved there (File too large)\n"
+    assert (
+        result.stderr
+        == f"hashnlp: {tmp_path / 'model'}: the model cannot be saved there (File too large)\n"
+    )
     assert contents(tmp_path) == before

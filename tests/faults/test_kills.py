@@ -1,4 +1,6 @@
-"""SIGKILL at random moments: nothing half-written can be loaded, and what is resumed has the same result."""
+"""SIGKILL at random moments: nothing half-written can be loaded, and what is resumed has the same
+result.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def kill_all(folder: Path, n_kills: int) -> list[dict[str, Any]]:
     """Kill each job so many times in a process of its own; a failed check is an error."""
     command = [sys.executable, "-m", "tests.faults.kill", folder, "--kills", str(n_kills)]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     figures: list[dict[str, Any]] = json.loads(done.stdout)
     return figures

@@ -17,10 +17,14 @@ _PACKAGES = ("sklearn-hashnlp", "numpy", "safetensors", "scikit-learn", "torch")
 def main() -> None:
     """Fuzz readers, print a line for each, and write the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("readers", nargs="*", choices=[[], *NAMES], metavar="READER", help=f"of {', '.join(NAMES)}")
+    parser.add_argument(
+        "readers", nargs="*", choices=[[], *NAMES], metavar="READER", help=f"of {', '.join(NAMES)}"
+    )
     parser.add_argument("--inputs", type=int, default=100_000, help="for each reader")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, help="JSON file of counts; those of other readers stay")
+    parser.add_argument(
+        "--output", type=Path, help="JSON file of counts; those of other readers stay"
+    )
     arguments = parser.parse_args()
     faulthandler.enable()
     n_findings = 0
@@ -28,7 +32,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             result = run(name, arguments.inputs, arguments.seed, Path(folder) / "inputs")
         print(f"{name}: {result['inputs']:,} inputs, {result['legal']:,} of them legal, ", end="")
-        print(f"{len(result['findings'])} findings, {result['processor_seconds']:.0f} s", flush=True)
+        print(
+            f"{len(result['findings'])} findings, {result['processor_seconds']:.0f} s", flush=True
+        )
         for finding in result["findings"]:
             print(f"    {finding}", flush=True)
         n_findings += len(result["findings"])

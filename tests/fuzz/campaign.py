@@ -30,12 +30,24 @@ def run(name: str, n_inputs: int, seed: int, folder: Path) -> dict[str, Any]:
             try:
                 n_legal += read()
             except Exception as error:
-                cause = error.__cause__ if isinstance(error, AssertionError) and error.__cause__ else error
+                cause = (
+                    error.__cause__
+                    if isinstance(error, AssertionError) and error.__cause__
+                    else error
+                )
                 frame = traceback.extract_tb(cause.__traceback__)[-1]
                 if len(findings) < _MAX_FINDINGS:
-                    findings.append(f"input {index} of seed {seed}: {cause!r:.200} in {frame.filename}:{frame.lineno}")
+                    findings.append(
+                        f"input {index} of seed {seed}: {cause!r:.200} in "
+                        f"{frame.filename}:{frame.lineno}"
+                    )
     seconds = time.process_time() - start
-    return {"inputs": n_inputs, "legal": n_legal, "findings": findings, "processor_seconds": round(seconds, 1)}
+    return {
+        "inputs": n_inputs,
+        "legal": n_legal,
+        "findings": findings,
+        "processor_seconds": round(seconds, 1),
+    }
 
 
 def _inputs(name: str, n_inputs: int, seed: int, folder: Path) -> Any:
@@ -46,7 +58,10 @@ def _inputs(name: str, n_inputs: int, seed: int, folder: Path) -> Any:
             yield lambda draw=draw: MODEL_READERS[name](draw, folder)
         return
     reader = READERS[name]
-    mutator, path = Mutator(seed, reader.samples, reader.fragments), folder / f"input{reader.suffix}"
+    mutator, path = (
+        Mutator(seed, reader.samples, reader.fragments),
+        folder / f"input{reader.suffix}",
+    )
     for _ in range(n_inputs):
         content = mutator.next()
         yield lambda content=content: read_input(reader, path, content)

@@ -1,6 +1,7 @@
 """Mutated texts and models for the kernels: ``python -m tests.fuzz.kernels``.
 
-``make sanitize`` runs it with kernels that check addresses: they end the process where one is out of bounds.
+``make sanitize`` runs it with kernels that check addresses: they end the process where one is out
+of bounds.
 """
 
 from __future__ import annotations
@@ -27,9 +28,13 @@ _SAMPLES = [
 
 
 def main() -> None:
-    """Run mutated inputs through every kernel that texts and models reach, and print the counts as JSON."""
+    """Run mutated inputs through every kernel that texts and models reach, and print the counts as
+    JSON.
+    """
     parser = argparse.ArgumentParser(description="Fuzz the kernels.")
-    parser.add_argument("--inputs", type=int, default=1000, help="documents and models for each entry point")
+    parser.add_argument(
+        "--inputs", type=int, default=1000, help="documents and models for each entry point"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="of processor time")
     arguments = parser.parse_args()
@@ -51,7 +56,8 @@ def run(n_inputs: int, seed: int, seconds: float) -> dict[str, Any]:
 
     def texts() -> list[str]:
         decoded = [
-            mutator.next().decode("utf-8", mutator.random.choice(["replace", "surrogateescape"])) for _ in range(3)
+            mutator.next().decode("utf-8", mutator.random.choice(["replace", "surrogateescape"]))
+            for _ in range(3)
         ]
         return [text[:3000] for text in decoded]
 
@@ -64,7 +70,9 @@ def run(n_inputs: int, seed: int, seconds: float) -> dict[str, Any]:
             pass
         except Exception as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
-            findings.append(f"{name}, input {counts[name]}: {error!r:.200} in {frame.filename}:{frame.lineno}")
+            findings.append(
+                f"{name}, input {counts[name]}: {error!r:.200} in {frame.filename}:{frame.lineno}"
+            )
 
     start = time.process_time()
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,18 @@ from sklearn_hashnlp.classifiers import export_predictor
 from sklearn_hashnlp.classifiers.export._standalone_linear import _read_predictor
 from sklearn_hashnlp.persistence._folder_files import PARAMETERS_FILE, WEIGHTS_FILE
 from sklearn_hashnlp.persistence._model_document import decode_model
-from tests.fuzz.models import BUILDERS, LABELS, PROBES, SMALL, TEXTS, Model, change_model, read_lightly, saved, use
+from tests.fuzz.models import (
+    BUILDERS,
+    LABELS,
+    PROBES,
+    SMALL,
+    TEXTS,
+    Model,
+    change_model,
+    read_lightly,
+    saved,
+    use,
+)
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.readers import Reader, read_input
 
@@ -29,8 +40,19 @@ _COMMON += ["InterpolatedLanguageModel", "fastText"]
 def folder_reader(name: str, folder: Path) -> Reader:
     """Return the reader of one file of a model folder."""
     saved("TextClassifier", folder)
-    fragments = [b'"class"', b'"parameters"', b'"state"', b'"dtype"', b'"F32"', b'"U8"', b'"shape"', b'"data_offsets"']
-    return Reader(lambda path: load_model(path.parent), name, [(folder / name).read_bytes()], fragments)
+    fragments = [
+        b'"class"',
+        b'"parameters"',
+        b'"state"',
+        b'"dtype"',
+        b'"F32"',
+        b'"U8"',
+        b'"shape"',
+        b'"data_offsets"',
+    ]
+    return Reader(
+        lambda path: load_model(path.parent), name, [(folder / name).read_bytes()], fragments
+    )
 
 
 @cache
@@ -39,7 +61,9 @@ def weights_reader(folder: Path) -> Reader:
     from sklearn_hashnlp import TextClassifier
 
     folder.mkdir(exist_ok=True)
-    export_predictor(TextClassifier(**SMALL, features="words").fit(TEXTS, LABELS), folder / "exported")
+    export_predictor(
+        TextClassifier(**SMALL, features="words").fit(TEXTS, LABELS), folder / "exported"
+    )
     content = (folder / "exported" / "weights.bin").read_bytes()
 
     def read(path: Path) -> object:
@@ -50,7 +74,12 @@ def weights_reader(folder: Path) -> Reader:
             except ValueError as error:
                 raise ValueError(f"{path}: {error}") from error
 
-    return Reader(read, ".bin", [content], [b'"arrays"', b'"<f4"', b'"|i1"', b'"<U1000000000"', b"-1", b"[-1, -1]"])
+    return Reader(
+        read,
+        ".bin",
+        [content],
+        [b'"arrays"', b'"<f4"', b'"|i1"', b'"<U1000000000"', b"-1", b"[-1, -1]"],
+    )
 
 
 def read_folder_file(name: str, draw: random.Random, folder: Path) -> bool:

@@ -24,7 +24,11 @@ from sklearn_hashnlp import (
     TextClassifier,
 )
 from sklearn_hashnlp.classifiers import load_fasttext, quantize_classifier
-from sklearn_hashnlp.language import CacheLanguageModel, InterpolatedLanguageModel, KneserNeyLanguageModel
+from sklearn_hashnlp.language import (
+    CacheLanguageModel,
+    InterpolatedLanguageModel,
+    KneserNeyLanguageModel,
+)
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
 from sklearn_hashnlp.text import FrequentNgramVectorizer
@@ -37,11 +41,22 @@ _DTYPES = [np.float16, np.float64, np.int8, np.int64, np.uint8, np.bool_]
 Arrays = dict[str, Any]
 Model = tuple[dict[str, Any], Arrays]
 
-TEXTS = ["a fine film", "dull and long. Too long!", "fine, funny acting", "too dull to sit through"] * 5
+TEXTS = [
+    "a fine film",
+    "dull and long. Too long!",
+    "fine, funny acting",
+    "too dull to sit through",
+] * 5
 LABELS = ["good", "bad", "good", "bad"] * 5
 SENTENCES = ["the cat sat", "the dog sat down", "a cat ran"] * 3
 PROBES = ["a fine cat sat.", "", "\0 x \ud7ff\U0010ffff"]
-SMALL: dict[str, Any] = {"n_buckets": 40, "n_embeddings": 60, "embedding_dim": 2, "max_epochs": 1, "random_state": 0}
+SMALL: dict[str, Any] = {
+    "n_buckets": 40,
+    "n_embeddings": 60,
+    "embedding_dim": 2,
+    "max_epochs": 1,
+    "random_state": 0,
+}
 
 
 def _text_classifier(precision: str = "float32", **parameters: Any) -> Callable[[Path], None]:
@@ -53,9 +68,13 @@ def _text_classifier(precision: str = "float32", **parameters: Any) -> Callable[
 
 
 def _hash_embeddings(folder: Path) -> None:
-    vectorizer = FeatureUnion([("a", HashingNgramVectorizer()), ("b", FrequentNgramVectorizer(max_features=50))])
+    vectorizer = FeatureUnion(
+        [("a", HashingNgramVectorizer()), ("b", FrequentNgramVectorizer(max_features=50))]
+    )
     classifier = HashEmbeddingClassifier(**SMALL, loss="hsigmoid", hidden_layer_sizes=(3,))
-    save_model(make_pipeline(vectorizer, classifier).fit(TEXTS, [*"abcd"] * 5), folder, training_state=True)
+    save_model(
+        make_pipeline(vectorizer, classifier).fit(TEXTS, [*"abcd"] * 5), folder, training_state=True
+    )
 
 
 def _sgnn(folder: Path, *, quantized: bool = False) -> None:
@@ -66,7 +85,9 @@ def _sgnn(folder: Path, *, quantized: bool = False) -> None:
 
 
 def _hsigmoid(folder: Path) -> None:
-    model = HsigmoidLanguageModel(order=3, embedding_dim=2, hidden_size=3, max_epochs=1, random_state=0)
+    model = HsigmoidLanguageModel(
+        order=3, embedding_dim=2, hidden_size=3, max_epochs=1, random_state=0
+    )
     save_model(model.fit(SENTENCES), folder)
 
 
@@ -158,7 +179,9 @@ def change_array(draw: random.Random, arrays: Arrays, name: str) -> None:
         case 2:
             arrays[name] = np.concatenate([array.reshape(-1), array.reshape(-1)[:1]])
         case 3:
-            arrays[name] = array[: max(len(array) - 1, 0)].copy() if array.ndim else array.reshape(1)
+            arrays[name] = (
+                array[: max(len(array) - 1, 0)].copy() if array.ndim else array.reshape(1)
+            )
         case 4:
             arrays[name] = array.T.copy() if array.ndim > 1 else array[np.newaxis].copy()
         case _:
@@ -167,6 +190,10 @@ def change_array(draw: random.Random, arrays: Arrays, name: str) -> None:
             if flat.size:
                 limits = np.iinfo(array.dtype) if array.dtype.kind in "iu" else None
                 large = 6e4 if array.dtype == np.float16 else 1e30
-                extreme = [np.nan, np.inf, -large, large] if limits is None else [limits.min, limits.max, 0, 1, 1000]
+                extreme = (
+                    [np.nan, np.inf, -large, large]
+                    if limits is None
+                    else [limits.min, limits.max, 0, 1, 1000]
+                )
                 flat[draw.randrange(flat.size)] = np.array(draw.choice(extreme)).astype(array.dtype)
             arrays[name] = changed

@@ -9,28 +9,135 @@ from collections.abc import Sequence
 from typing import Any
 
 NUMBERS = [
-    *(b"0", b"-1", b"1", b"255", b"65536", b"2147483648", b"4294967296", b"9223372036854775808", b"1" * 40),
-    *(b"1e400", b"-1e400", b"nan", b"-inf", b"1e38", b"1e300", b"0.0", b"-0.0", b"1_0", b"0x10", b"0x1p-1"),
+    *(
+        b"0",
+        b"-1",
+        b"1",
+        b"255",
+        b"65536",
+        b"2147483648",
+        b"4294967296",
+        b"9223372036854775808",
+        b"1" * 40,
+    ),
+    *(
+        b"1e400",
+        b"-1e400",
+        b"nan",
+        b"-inf",
+        b"1e38",
+        b"1e300",
+        b"0.0",
+        b"-0.0",
+        b"1_0",
+        b"0x10",
+        b"0x1p-1",
+    ),
 ]
 FRAGMENTS = [
-    *(b"\0", b"\n", b"\r", b"\r\n", b"\t", b" ", b'"', b'""', b"'", b",", b"\\", b"{", b"}", b"[", b"]", b":", b"="),
-    *(b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xc2\x85", b"\xe2\x80\xa8", b"\xf0\x9f\x99\x82"),
-    *(b"null", b"true", b"NaN", b"Infinity", b'"\\ud800"', b"[" * 2000, b"[[[", b'{"a":' * 2000, b"\x1f\x8b", b"BZh"),
+    *(
+        b"\0",
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b"\t",
+        b" ",
+        b'"',
+        b'""',
+        b"'",
+        b",",
+        b"\\",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b":",
+        b"=",
+    ),
+    *(
+        b"\xff",
+        b"\xfe\xff",
+        b"\xef\xbb\xbf",
+        b"\xed\xa0\x80",
+        b"\xc2\x85",
+        b"\xe2\x80\xa8",
+        b"\xf0\x9f\x99\x82",
+    ),
+    *(
+        b"null",
+        b"true",
+        b"NaN",
+        b"Infinity",
+        b'"\\ud800"',
+        b"[" * 2000,
+        b"[[[",
+        b'{"a":' * 2000,
+        b"\x1f\x8b",
+        b"BZh",
+    ),
 ]
 JSON_VALUES: list[Any] = [
-    *(None, True, False, 0, 1, -1, 2, 2**31, 2**63, 10**18, 10**400, 0.5, -0.0, 1e300, float("nan"), float("inf")),
-    *("", "a", "\0", "\ud800", "a" * 5000, "../../etc/passwd", "/etc/passwd", "__class__", "os.system", "<U1000000000"),
-    *([], {}, [[]], [None], [1, 2], {"a": 1}, {"float": "nan"}, {"type": "int"}, {"dtype": "float64"}),
-    *({"estimator": None}, {"tuple": []}, {"dict": [[1, 2]]}, {"array": ["int8", [10**12], []]}, {"path": "/dev/zero"}),
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        2,
+        2**31,
+        2**63,
+        10**18,
+        10**400,
+        0.5,
+        -0.0,
+        1e300,
+        float("nan"),
+        float("inf"),
+    ),
+    *(
+        "",
+        "a",
+        "\0",
+        "\ud800",
+        "a" * 5000,
+        "../../etc/passwd",
+        "/etc/passwd",
+        "__class__",
+        "os.system",
+        "<U1000000000",
+    ),
+    *(
+        [],
+        {},
+        [[]],
+        [None],
+        [1, 2],
+        {"a": 1},
+        {"float": "nan"},
+        {"type": "int"},
+        {"dtype": "float64"},
+    ),
+    *(
+        {"estimator": None},
+        {"tuple": []},
+        {"dict": [[1, 2]]},
+        {"array": ["int8", [10**12], []]},
+        {"path": "/dev/zero"},
+    ),
     {"tree": {}},
     {"numpy_type": "float32"},
 ]
 
 
 class Mutator:
-    """Mutations of bytes, by one seed: flips, cuts, copies, splices, numbers and fragments of the format."""
+    """Mutations of bytes, by one seed: flips, cuts, copies, splices, numbers and fragments of the
+    format.
+    """
 
-    def __init__(self, seed: int, corpus: Sequence[bytes], dictionary: Sequence[bytes] = ()) -> None:
+    def __init__(
+        self, seed: int, corpus: Sequence[bytes], dictionary: Sequence[bytes] = ()
+    ) -> None:
         self.random = random.Random(seed)
         self._corpus = list(corpus)
         self._fragments = [*FRAGMENTS, *NUMBERS, *dictionary, *dictionary]
@@ -74,7 +181,9 @@ class Mutator:
 
 
 def mutate_json(draw: random.Random, value: Any) -> Any:
-    """Return a copy of a JSON value with one to three parts replaced, removed, exchanged or renamed."""
+    """Return a copy of a JSON value with one to three parts replaced, removed, exchanged or
+    renamed.
+    """
     root = [copy.deepcopy(value)]
     for _ in range(draw.randint(1, 3)):
         places = list(_places(root))
@@ -91,7 +200,9 @@ def mutate_json(draw: random.Random, value: Any) -> Any:
                 names = [name for one, name in places if isinstance(name, str)]
                 holder[draw.choice([*names, "unknown"])] = holder.pop(key)
             case _ if isinstance(holder[key], bool | int | float):
-                holder[key] = draw.choice([holder[key] + 1, holder[key] - 1, -holder[key], holder[key] * 1000])
+                holder[key] = draw.choice(
+                    [holder[key] + 1, holder[key] - 1, -holder[key], holder[key] * 1000]
+                )
             case _:
                 holder[key] = [holder[key]] * draw.choice([1, 2])
     return root[0]

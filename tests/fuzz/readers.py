@@ -20,7 +20,9 @@ from tests.persistence.fasttext_models import kept_buckets, random_model
 
 
 class Reader(NamedTuple):
-    """A reader of one kind of file; it may raise a ValueError that names the file, and nothing else."""
+    """A reader of one kind of file; it may raise a ValueError that names the file, and nothing
+    else.
+    """
 
     read: Callable[[Path], object]
     suffix: str
@@ -29,7 +31,9 @@ class Reader(NamedTuple):
 
 
 def read_input(reader: Reader, path: Path, content: bytes) -> bool:
-    """Write and read one input; return whether it was legal, and fail unless an error says what is wrong and where."""
+    """Write and read one input; return whether it was legal, and fail unless an error says what is
+    wrong and where.
+    """
     path.write_bytes(content)
     try:
         reader.read(path)
@@ -88,23 +92,50 @@ def _read_leniently(path: Path) -> object:
 READERS: dict[str, Reader] = {
     "labelled CSV": Reader(load_labelled, ".csv", [_CSV], [b"label", b"text", b"label,text\n"]),
     "labelled TSV": Reader(_read_leniently, ".tsv", [_TSV], [b"label", b"text", b"|", b"\tlabel"]),
-    "labelled JSON lines": Reader(load_labelled, ".jsonl", [_JSONL], [b'"text"', b'"label"', b"\\ud800", b"1e999"]),
-    "labelled fastText": Reader(load_labelled, ".txt", [_FASTTEXT], [b"__label__", b" __label__", b"__label__\0"]),
+    "labelled JSON lines": Reader(
+        load_labelled, ".jsonl", [_JSONL], [b'"text"', b'"label"', b"\\ud800", b"1e999"]
+    ),
+    "labelled fastText": Reader(
+        load_labelled, ".txt", [_FASTTEXT], [b"__label__", b" __label__", b"__label__\0"]
+    ),
     "labelled gzip": Reader(load_labelled, ".csv.gz", [gzip.compress(_CSV, mtime=0)], []),
     "labelled bzip2": Reader(load_labelled, ".csv.bz2", [bz2.compress(_CSV)], []),
     "labelled xz": Reader(load_labelled, ".csv.xz", [lzma.compress(_CSV)], []),
     "labelled zip": Reader(
-        load_labelled, ".zip", [_zipped(_CSV, "a.csv"), _zipped(_JSONL, "a.jsonl")], [b"PK\x01\x02", b"PK\x05\x06"]
+        load_labelled,
+        ".zip",
+        [_zipped(_CSV, "a.csv"), _zipped(_JSONL, "a.jsonl")],
+        [b"PK\x01\x02", b"PK\x05\x06"],
     ),
-    "word vectors, text": Reader(load_word_vectors, ".txt", [_VECTORS, b"0 3\n"], [b"2 2\n", b"1 0\n", b" 1"]),
+    "word vectors, text": Reader(
+        load_word_vectors, ".txt", [_VECTORS, b"0 3\n"], [b"2 2\n", b"1 0\n", b" 1"]
+    ),
     "word vectors, binary": Reader(
-        lambda path: load_word_vectors(path, binary=True), ".bin", [_BINARY, _BINARY.replace(b"\nb", b"b")], [b"a "]
+        lambda path: load_word_vectors(path, binary=True),
+        ".bin",
+        [_BINARY, _BINARY.replace(b"\nb", b"b")],
+        [b"a "],
     ),
-    "fastText": Reader(_predict_fasttext, ".bin", _fasttext_samples(), [b"\0" * 8, b"\1\0\0\0", b"\xff\xff\xff\x7f"]),
+    "fastText": Reader(
+        _predict_fasttext,
+        ".bin",
+        _fasttext_samples(),
+        [b"\0" * 8, b"\1\0\0\0", b"\xff\xff\xff\x7f"],
+    ),
     "ARPA": Reader(
         KneserNeyLanguageModel.load_arpa,
         ".arpa",
         [_ARPA, _UNIGRAMS],
-        [b"\\data\\", b"ngram 1=", b"\\1-grams:\n", b"\\end\\", b"<s>", b"</s>", b"<unk>", b"-99", b"\n-0.5\ta b"],
+        [
+            b"\\data\\",
+            b"ngram 1=",
+            b"\\1-grams:\n",
+            b"\\end\\",
+            b"<s>",
+            b"</s>",
+            b"<unk>",
+            b"-99",
+            b"\n-0.5\ta b",
+        ],
     ),
 }

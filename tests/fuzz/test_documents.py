@@ -65,7 +65,9 @@ def _frequent() -> Any:
 
 
 def _project(texts: list[str]) -> Any:
-    return SGNNProjector(n_projections=2, n_bits=4).transform(CharNgramFeaturizer().transform(texts))
+    return SGNNProjector(n_projections=2, n_bits=4).transform(
+        CharNgramFeaturizer().transform(texts)
+    )
 
 
 def _labelled(texts: list[str]) -> Any:
@@ -79,7 +81,9 @@ def _command_line(texts: list[str]) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         save_model(_classifier(), Path(folder, "model"))
         content = "\n".join(texts).encode("utf-8", "surrogatepass")
-        result = CliRunner().invoke(app, ["predict", "--model", str(Path(folder, "model")), "--quiet"], input=content)
+        result = CliRunner().invoke(
+            app, ["predict", "--model", str(Path(folder, "model")), "--quiet"], input=content
+        )
     assert result.exit_code in (0, 1), result.output
     assert result.exception is None or isinstance(result.exception, SystemExit)
     if result.exit_code:
@@ -94,13 +98,21 @@ def _command_line(texts: list[str]) -> Any:
 
 ENTRIES: dict[str, Entry] = {
     "words": HashingNgramVectorizer(n_features=64, ngram_range=(1, 3)).transform,
-    "characters": HashingNgramVectorizer(n_features=64, analyzer="char_wb", ngram_range=(2, 5)).transform,
-    "any characters": HashingNgramVectorizer(n_features=64, analyzer="char", strip_accents="unicode").transform,
-    "scikit-learn's path": HashingNgramVectorizer(n_features=64, token_pattern=r"\S+", strip_accents="ascii").transform,
+    "characters": HashingNgramVectorizer(
+        n_features=64, analyzer="char_wb", ngram_range=(2, 5)
+    ).transform,
+    "any characters": HashingNgramVectorizer(
+        n_features=64, analyzer="char", strip_accents="unicode"
+    ).transform,
+    "scikit-learn's path": HashingNgramVectorizer(
+        n_features=64, token_pattern=r"\S+", strip_accents="ascii"
+    ).transform,
     "AutoNgramVectorizer": AutoNgramVectorizer().transform,
     "FrequentNgramVectorizer": lambda texts: _frequent().transform(texts),
     "CharNgramFeaturizer": CharNgramFeaturizer(n_features=64).transform,
-    "skip-grams": CharNgramFeaturizer(n_features=64, analyzer="skipgram", max_skip=1, ngram_range=(1, 2)).transform,
+    "skip-grams": CharNgramFeaturizer(
+        n_features=64, analyzer="skipgram", max_skip=1, ngram_range=(1, 2)
+    ).transform,
     "SGNNProjector": _project,
     "SGNNWordProjector": SGNNWordProjector(
         CharNgramFeaturizer(n_features=64), SGNNProjector(n_projections=2, n_bits=4)
@@ -117,10 +129,13 @@ ENTRIES: dict[str, Entry] = {
 
 
 def check(entry: Entry, texts: list[str]) -> bool:
-    """Return whether texts were legal; fail unless there is a row for each, or an error that says what is wrong."""
+    """Return whether texts were legal; fail unless there is a row for each, or an error that says
+    what is wrong.
+    """
     message = None
     try:
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # of the encoder, about long texts
+        # of the encoder, about long texts
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
             result = entry(texts)
     except UnicodeError:  # a ValueError that names nothing
         raise
@@ -128,10 +143,18 @@ def check(entry: Entry, texts: list[str]) -> bool:
         message = str(error)
     if message is not None:
         assert "surrogate" in message or "UTF-8" in message, message
-        assert any("\ud800" <= character <= "\udfff" for text in texts for character in text), message
+        assert any("\ud800" <= character <= "\udfff" for text in texts for character in text), (
+            message
+        )
         return False
     assert (result.shape[0] if issparse(result) else len(result)) == len(texts)
-    values = result if isinstance(result, list) else result.data if issparse(result) else np.asarray(result)
+    values = (
+        result
+        if isinstance(result, list)
+        else result.data
+        if issparse(result)
+        else np.asarray(result)
+    )
     assert isinstance(values, list) or values.dtype.kind != "f" or np.isfinite(values).all()
     return True
 
@@ -172,5 +195,11 @@ def test_every_plane_and_every_kind_of_surrogate_is_legal_or_named() -> None:
     texts = [chr(plane << 16 | low) * 3 for plane in range(17) for low in (0x41, 0xABC, 0xFFFF)]
     for entry in ENTRIES.values():
         assert check(entry, texts)
-    refused = [name for name, entry in ENTRIES.items() if not check(entry, ["a \ud800\udfff b", "x\udc80y"])]
-    assert {"characters", "CharNgramFeaturizer", "TextClassifier", "exported predictor"} <= set(refused)
+    refused = [
+        name
+        for name, entry in ENTRIES.items()
+        if not check(entry, ["a \ud800\udfff b", "x\udc80y"])
+    ]
+    assert {"characters", "CharNgramFeaturizer", "TextClassifier", "exported predictor"} <= set(
+        refused
+    )

@@ -22,7 +22,11 @@ def test_kernels_take_any_text_and_any_model() -> None:
 @pytest.mark.slow
 def test_kernels_read_and_write_within_bounds() -> None:
     result = subprocess.run(
-        [sys.executable, "-m", "tests.sanitize"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tests.sanitize"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if "has no library for checks of addresses" in result.stderr:
         pytest.skip(result.stderr)

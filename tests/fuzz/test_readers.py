@@ -1,4 +1,6 @@
-"""Mutated files: each reader gives a result or a ValueError that names the file; ``make fuzz`` reads many more."""
+"""Mutated files: each reader gives a result or a ValueError that names the file; ``make fuzz``
+reads many more.
+"""
 
 from __future__ import annotations
 

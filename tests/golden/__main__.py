@@ -22,9 +22,15 @@ HEAD: run it before each commit of a change that must not change results.
 def main() -> int:
     """Run the script and return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description=_DESCRIPTION)
-    parser.add_argument("--base", default="HEAD", metavar="COMMIT", help="compare with this commit (default: HEAD)")
-    parser.add_argument("--head", metavar="COMMIT", help="compare this commit (default: the working tree)")
-    parser.add_argument("--digests", action="store_true", help="only print the digests of this tree, as JSON")
+    parser.add_argument(
+        "--base", default="HEAD", metavar="COMMIT", help="compare with this commit (default: HEAD)"
+    )
+    parser.add_argument(
+        "--head", metavar="COMMIT", help="compare this commit (default: the working tree)"
+    )
+    parser.add_argument(
+        "--digests", action="store_true", help="only print the digests of this tree, as JSON"
+    )
     parser.add_argument(
         "--write",
         action="store_true",
@@ -44,7 +50,9 @@ def _compute(*, write: bool) -> int:
 
     from tests.golden._configurations import NAMES, digests_of
 
-    assert Path(sklearn_hashnlp.__file__).is_relative_to(ROOT), f"{sklearn_hashnlp.__file__} is not of this tree"
+    assert Path(sklearn_hashnlp.__file__).is_relative_to(ROOT), (
+        f"{sklearn_hashnlp.__file__} is not of this tree"
+    )
     torch.set_num_threads(int(os.environ.get(THREADS, "1")))
     names = NAMES["exact"] if write else [name for names in NAMES.values() for name in names]
     digests = json.dumps({name: digests_of(name) for name in names}, indent=1) + "\n"

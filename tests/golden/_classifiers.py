@@ -20,7 +20,16 @@ from sklearn_hashnlp import (
 )
 from sklearn_hashnlp.classifiers import EmbeddingTables
 from sklearn_hashnlp.training import EarlyStopping, Schedule
-from tests.golden._register import UNUSUAL, Arrays, golden, golden_table, indicator, labels, n_jobs, texts
+from tests.golden._register import (
+    UNUSUAL,
+    Arrays,
+    golden,
+    golden_table,
+    indicator,
+    labels,
+    n_jobs,
+    texts,
+)
 
 HASH_EMBEDDING_CLASSIFIER: dict[str, Any] = {
     "n_buckets": 2**12,
@@ -57,7 +66,9 @@ def text_classifier(**settings: Any) -> Pipeline:
     model.set_params(**{f"classifier__{name}": value for name, value in inner.items()})
     if settings.get("features") == "words+characters":
         each = 2**30 - 1
-        return model.set_params(vectorizer__words__n_features=each, vectorizer__characters__n_features=each)
+        return model.set_params(
+            vectorizer__words__n_features=each, vectorizer__characters__n_features=each
+        )
     return model.set_params(vectorizer__n_features=2**31 - 1)
 
 
@@ -65,7 +76,9 @@ def text_classifier(**settings: Any) -> Pipeline:
 def rows() -> Any:
     """Return the n-gram counts of all texts."""
     settings: dict[str, Any] = {"n_features": 2**31 - 1, "norm": None, "alternate_sign": False}
-    return HashingNgramVectorizer(ngram_range=(1, 2), **settings, n_jobs=1).transform(texts() + UNUSUAL)
+    return HashingNgramVectorizer(ngram_range=(1, 2), **settings, n_jobs=1).transform(
+        texts() + UNUSUAL
+    )
 
 
 def seen() -> Any:
@@ -92,7 +105,9 @@ def best_labels(model: Any, X: Any) -> Arrays:
 
 def losses(model: Any) -> Arrays:
     """Return the losses of all epochs."""
-    names = [name for name in ("train_loss", "valid_loss", "valid_acc") if name in model.history_[0]]
+    names = [
+        name for name in ("train_loss", "valid_loss", "valid_acc") if name in model.history_[0]
+    ]
     return {name: np.array([entry[name] for entry in model.history_]) for name in names}
 
 
@@ -140,7 +155,9 @@ def classifier_weights() -> Arrays:
 def classifier_partial_fit() -> Arrays:
     model = classifier(schedule=None)
     for part in (slice(0, 160), slice(160, 320)):
-        model.partial_fit(seen()[part], labels()[part], classes=np.unique(labels()), sample_weight=weights()[part])
+        model.partial_fit(
+            seen()[part], labels()[part], classes=np.unique(labels()), sample_weight=weights()[part]
+        )
     return predictions(model, rows())
 
 
@@ -148,7 +165,9 @@ def classifier_partial_fit() -> Arrays:
 def classifier_warm_start() -> Arrays:
     model = classifier(warm_start=True, max_epochs=1).fit(seen(), labels())
     first = predictions(model, rows())["probabilities"]
-    model.set_params(learning_rate=0.1, embedding=EmbeddingTables(train_pool=False)).fit(seen(), labels())
+    model.set_params(learning_rate=0.1, embedding=EmbeddingTables(train_pool=False)).fit(
+        seen(), labels()
+    )
     return predictions(model, rows()) | {"first": first}
 
 
@@ -162,12 +181,17 @@ def classifier_saved() -> Arrays:
         rounded = load_model(folder)
     before = loaded.predict_proba(rows())
     loaded.partial_fit(seen()[160:], labels()[160:])
-    return predictions(loaded, rows()) | {"before": before, "rounded": rounded.predict_proba(rows())}
+    return predictions(loaded, rows()) | {
+        "before": before,
+        "rounded": rounded.predict_proba(rows()),
+    }
 
 
 @golden("trained")
 def text_classifier_default_columns() -> Arrays:
-    model = make_text_classifier(**MAKE_TEXT_CLASSIFIER | {"features": "words+characters"}, n_jobs=n_jobs())
+    model = make_text_classifier(
+        **MAKE_TEXT_CLASSIFIER | {"features": "words+characters"}, n_jobs=n_jobs()
+    )
     model.set_params(classifier__calibrate=False, classifier__batch_size=32)
     return predictions(model.fit(texts(), labels()), texts() + UNUSUAL)
 
@@ -175,9 +199,16 @@ def text_classifier_default_columns() -> Arrays:
 TRAINED: dict[str, dict[str, Any]] = {
     "classifier_several_labels": {"several": True, "loss": "ova"},
     "classifier_calibrated_several_labels": {"several": True, "loss": "ova", "calibrate": "auto"},
-    "classifier_paper": {"variant": "paper", "embedding": EmbeddingTables(importance_init="ones"), "normalize": "l1"},
+    "classifier_paper": {
+        "variant": "paper",
+        "embedding": EmbeddingTables(importance_init="ones"),
+        "normalize": "l1",
+    },
     "classifier_standard": {"variant": "standard", "normalize": None, "learning_rate": 0.05},
-    "classifier_concat": {"aggregation": "concat", "embedding": EmbeddingTables(append_weight=False)},
+    "classifier_concat": {
+        "aggregation": "concat",
+        "embedding": EmbeddingTables(append_weight=False),
+    },
     "classifier_median": {
         "aggregation": "median",
         "n_hashes": 3,
@@ -211,7 +242,12 @@ TRAINED: dict[str, dict[str, Any]] = {
         "learning_rate": 0.03,
         "max_epochs": 3,
     },
-    "classifier_hidden_layers_adam": {**HIDDEN_LAYERS, "optimizer": "adam", "learning_rate": 0.01, "max_epochs": 6},
+    "classifier_hidden_layers_adam": {
+        **HIDDEN_LAYERS,
+        "optimizer": "adam",
+        "learning_rate": 0.01,
+        "max_epochs": 6,
+    },
     "classifier_early_stopping": {
         "early_stopping": EarlyStopping(patience=1, validation_fraction=0.2),
         "max_epochs": 6,
@@ -221,13 +257,20 @@ TRAINED: dict[str, dict[str, Any]] = {
         "learning_rate": 0.01,
         "schedule": Schedule("linear", average=True),
     },
-    "classifier_ngram_dropout": {"ngram_dropout": (4, 20), "schedule": Schedule(average=True, shuffle=False)},
+    "classifier_ngram_dropout": {
+        "ngram_dropout": (4, 20),
+        "schedule": Schedule(average=True, shuffle=False),
+    },
 }
 golden_table("trained", _fitted, TRAINED)
 OF_TEXTS: dict[str, dict[str, Any]] = {
     "text_classifier_words": {},
     "text_classifier_words_and_characters": {"features": "words+characters"},
     "text_classifier_calibrated": {"loss": "ova", "calibrate": "auto"},
-    "text_classifier_characters": {"features": "characters", "ngram_range": (1, 4), "loss": "hinge"},
+    "text_classifier_characters": {
+        "features": "characters",
+        "ngram_range": (1, 4),
+        "loss": "hinge",
+    },
 }
 golden_table("trained", _fitted_to_texts, OF_TEXTS)

@@ -16,7 +16,9 @@ from tests.golden._register import CONFIGURATIONS, Arrays
 # Importing a module enters its configurations.
 MODULES = (_features, _classifiers, _networks, _language_models, _sentence_encoders)
 KINDS = ("exact", "trained")
-NAMES = {kind: [name for name, entry in CONFIGURATIONS.items() if entry.kind == kind] for kind in KINDS}
+NAMES = {
+    kind: [name for name, entry in CONFIGURATIONS.items() if entry.kind == kind] for kind in KINDS
+}
 
 
 @cache

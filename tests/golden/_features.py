@@ -1,4 +1,6 @@
-"""Golden configurations of what learns no weights: vectorizers, projections, trees and hash functions."""
+"""Golden configurations of what learns no weights: vectorizers, projections, trees and hash
+functions.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,15 @@ from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary
 from sklearn_hashnlp.sentences._sentence_reader import WordFrequencies, read_paragraphs
 from sklearn_hashnlp.text import AutoNgramVectorizer, distort_texts, project_words, split_sentences
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
-from tests.golden._register import UNUSUAL, Arrays, golden, golden_table, n_jobs, sparse_arrays, texts
+from tests.golden._register import (
+    UNUSUAL,
+    Arrays,
+    golden,
+    golden_table,
+    n_jobs,
+    sparse_arrays,
+    texts,
+)
 
 
 def _hashed(**settings: Any) -> Arrays:
@@ -45,14 +55,22 @@ def projector(**settings: Any) -> SGNNProjector:
 
 @golden("exact")
 def hashing_ngrams_of_words() -> Arrays:
-    return _hashed() | {f"plain_{name}": array for name, array in _hashed(norm=None, dtype=np.float32).items()}
+    return _hashed() | {
+        f"plain_{name}": array for name, array in _hashed(norm=None, dtype=np.float32).items()
+    }
 
 
 @golden("exact")
 def hashing_ngrams_of_characters() -> Arrays:
     arrays = {}
     for analyzer in ("char", "char_wb"):
-        rows = _hashed(analyzer=analyzer, ngram_range=(2, 4), binary=True, alternate_sign=False, stop_words=None)
+        rows = _hashed(
+            analyzer=analyzer,
+            ngram_range=(2, 4),
+            binary=True,
+            alternate_sign=False,
+            stop_words=None,
+        )
         arrays |= {f"{analyzer}_{name}": array for name, array in rows.items()}
     return arrays
 
@@ -67,18 +85,28 @@ def auto_ngrams() -> Arrays:
 
 @golden("exact")
 def char_ngrams() -> Arrays:
-    return _featurized() | {f"signed_{name}": array for name, array in _featurized(alternate_sign=True).items()}
+    return _featurized() | {
+        f"signed_{name}": array for name, array in _featurized(alternate_sign=True).items()
+    }
 
 
 @golden("exact")
 def frequent_ngrams() -> Arrays:
-    vectorizer = FrequentNgramVectorizer(max_features=1000, ngram_range=(1, 2), n_jobs=n_jobs()).fit(texts())
+    vectorizer = FrequentNgramVectorizer(
+        max_features=1000, ngram_range=(1, 2), n_jobs=n_jobs()
+    ).fit(texts())
     return sparse_arrays(vectorizer.transform(UNUSUAL + texts())) | {"counts": vectorizer.counts_}
 
 
 @golden("exact")
 def fasttext_words_and_ngrams() -> Arrays:
-    options: dict[str, Any] = {"word_ngrams": 2, "bucket": 50_000, "min_n": 2, "max_n": 4, "min_count": 2}
+    options: dict[str, Any] = {
+        "word_ngrams": 2,
+        "bucket": 50_000,
+        "min_n": 2,
+        "max_n": 4,
+        "min_count": 2,
+    }
     vectorizer = FastTextVectorizer(**options, n_jobs=n_jobs()).fit(texts())
     return sparse_arrays(vectorizer.transform(UNUSUAL + texts()))
 
@@ -91,14 +119,21 @@ def text_rows_in_chunks() -> Arrays:
         "characters": featurizer(n_features=2**12),
         "frequent": FrequentNgramVectorizer(max_features=1000, ngram_range=(1, 2), n_jobs=n_jobs()),
     }
-    rows = {name: sparse_arrays(vectorizer.fit_transform(many)) for name, vectorizer in built.items()}
-    return {f"{name}_{part}": array for name, arrays in rows.items() for part, array in arrays.items()}
+    rows = {
+        name: sparse_arrays(vectorizer.fit_transform(many)) for name, vectorizer in built.items()
+    }
+    return {
+        f"{name}_{part}": array for name, arrays in rows.items() for part, array in arrays.items()
+    }
 
 
 @golden("exact")
 def sgnn_projections() -> Arrays:
     rows = featurizer().transform(UNUSUAL + texts())
-    return {output: projector(output=output).transform(rows) for output in ("binary", "sign", "packed", "float")}
+    return {
+        output: projector(output=output).transform(rows)
+        for output in ("binary", "sign", "packed", "float")
+    }
 
 
 @golden("exact")
@@ -116,8 +151,12 @@ def sgnn_projections_with_other_hyperplanes() -> Arrays:
 @golden("exact")
 def sgnn_word_projections() -> Arrays:
     means = SGNNWordProjector(featurizer(), projector()).transform(UNUSUAL + texts())
-    floats = SGNNWordProjector(featurizer(), projector(output="float", n_projections=5)).transform(UNUSUAL + texts())
-    words = project_words(texts()[:40], featurizer=featurizer(), projector=projector(n_projections=5))
+    floats = SGNNWordProjector(featurizer(), projector(output="float", n_projections=5)).transform(
+        UNUSUAL + texts()
+    )
+    words = project_words(
+        texts()[:40], featurizer=featurizer(), projector=projector(n_projections=5)
+    )
     return {
         "means": means,
         "means_of_floats": floats,
@@ -129,21 +168,27 @@ def sgnn_word_projections() -> Arrays:
 
 @golden("exact")
 def weights_by_document_frequency() -> Arrays:
-    paragraphs = read_paragraphs(texts(), split=split_sentences, max_sentences=8, max_words=256, caller="golden")
+    paragraphs = read_paragraphs(
+        texts(), split=split_sentences, max_sentences=8, max_words=256, caller="golden"
+    )
     words, rows = paragraphs.words, paragraphs.sentences
     dictionary = NgramDictionary.learn(words, rows, 2000)
     design = dictionary.design(words, rows)
     parts = {name: sparse_arrays(part) for name, part in design._asdict().items()}
-    return {"words": WordFrequencies.count(paragraphs).weights(words), "counts": dictionary.counts} | {
-        f"{name}_{key}": array for name, arrays in parts.items() for key, array in arrays.items()
-    }
+    return {
+        "words": WordFrequencies.count(paragraphs).weights(words),
+        "counts": dictionary.counts,
+    } | {f"{name}_{key}": array for name, arrays in parts.items() for key, array in arrays.items()}
 
 
 @golden("exact")
 def sentences_and_distorted_texts() -> Arrays:
     distorted = distort_texts(texts(), 0.1, edits=("deletion", "swap", "insertion"), random_state=1)
     found = [sentence for text in UNUSUAL + texts() for sentence in split_sentences(text)]
-    return {name: _bytes_of(strings) for name, strings in (("distorted", distorted), ("sentences", found))}
+    return {
+        name: _bytes_of(strings)
+        for name, strings in (("distorted", distorted), ("sentences", found))
+    }
 
 
 def _bytes_of(strings: list[str]) -> np.ndarray[Any, Any]:
@@ -153,7 +198,10 @@ def _bytes_of(strings: list[str]) -> np.ndarray[Any, Any]:
 
 # Counts and vectors from integer arithmetic, so that they depend on no random number generator.
 _COUNTS = (np.arange(1, 98) * 7919) % 211 + 1
-_VECTORS = np.array([[(i * i + i * j * 31 + j * j * 7) % 53 for j in range(1, 9)] for i in range(1, 98)], dtype=float)
+_VECTORS = np.array(
+    [[(i * i + i * j * 31 + j * j * 7) % 53 for j in range(1, 9)] for i in range(1, 98)],
+    dtype=float,
+)
 
 
 def _tree_arrays(name: str, tree: trees.SoftmaxTree) -> Arrays:
@@ -175,7 +223,11 @@ def softmax_trees() -> Arrays:
         "nested": trees.tree_from_nested([[[[7, 8], [6, 5]], [[4, 1], [0, 2]]], [9, 3]]),
         "paths": trees.tree_from_paths([(0, 1), (1,), (0, 0)]),
     }
-    return {key: array for name, tree in built.items() for key, array in _tree_arrays(name, tree).items()}
+    return {
+        key: array
+        for name, tree in built.items()
+        for key, array in _tree_arrays(name, tree).items()
+    }
 
 
 @golden("exact")
@@ -187,14 +239,20 @@ def cluster_trees() -> Arrays:
         "auto": trees.cluster_tree(_COUNTS, _VECTORS, arity=6, balance="auto", **shared),
         "cost": trees.cluster_tree(_COUNTS, _VECTORS, arity=(9,), balance="cost", **shared),
     }
-    return {key: array for name, tree in built.items() for key, array in _tree_arrays(name, tree).items()}
+    return {
+        key: array
+        for name, tree in built.items()
+        for key, array in _tree_arrays(name, tree).items()
+    }
 
 
 @golden("exact")
 def hash_ids() -> Arrays:
     ids = torch.tensor([0, 1, 2, 3, 1000, 2**20, 2**31 - 2, 2**31 - 1, 2**32 - 1, 2**32 - 1])
     arrays = _located(torch.cat([ids, (torch.arange(500) * 2654435761) % (2**31 - 1)]))
-    unhashed = nn.HashEmbedding(2**14, 4, num_buckets=2**12, num_hashes=2, variant="improved", hash_rows=False, seed=0)
+    unhashed = nn.HashEmbedding(
+        2**14, 4, num_buckets=2**12, num_hashes=2, variant="improved", hash_rows=False, seed=0
+    )
     rows, slots = unhashed.locate(torch.arange(2**10))
     return arrays | {"unhashed_rows": rows.numpy(), "unhashed_slots": slots.numpy()}
 
@@ -211,10 +269,19 @@ def _located(ids: Tensor) -> Arrays:
     for variant in ("improved", "paper", "standard"):
         for seed in (0, 2**40 + 5):
             embedding = nn.HashEmbedding(
-                2**14, 4, num_buckets=2**12, num_hashes=3, variant=variant, hash_rows=True, seed=seed
+                2**14,
+                4,
+                num_buckets=2**12,
+                num_hashes=3,
+                variant=variant,
+                hash_rows=True,
+                seed=seed,
             )
             rows, slots = embedding.locate(ids)
-            arrays |= {f"{variant}_{seed}_rows": rows.numpy(), f"{variant}_{seed}_slots": slots.numpy()}
+            arrays |= {
+                f"{variant}_{seed}_rows": rows.numpy(),
+                f"{variant}_{seed}_slots": slots.numpy(),
+            }
     return arrays
 
 

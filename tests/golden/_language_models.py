@@ -1,4 +1,6 @@
-"""Golden configurations of the language model: its output layers, its embeddings, and trainings taken up again."""
+"""Golden configurations of the language model: its output layers, its embeddings, and trainings
+taken up again.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,27 @@ LANGUAGE_MODEL: dict[str, Any] = {
     "batch_size": 128,
     "random_state": 0,
 }
-CONTEXTS = ["", "return the", "return true if the", "set the", "a word that nobody knows", "this class"]
+CONTEXTS = [
+    "",
+    "return the",
+    "return true if the",
+    "set the",
+    "a word that nobody knows",
+    "this class",
+]
 
 
 def language_model(**settings: Any) -> HsigmoidLanguageModel:
     """Return a small language model, its settings may be parameters of bundles."""
-    regularization = Regularization(0.25, 0.0, word_dropout=0.0, weight_decay=0.0, max_grad_norm=None)
-    schedule = LanguageSchedule("linear", 0, plateau=None, bias_learning_rate=1.0, direct_learning_rate=1.0)
-    model = HsigmoidLanguageModel(**LANGUAGE_MODEL, regularization=regularization, schedule=schedule)
+    regularization = Regularization(
+        0.25, 0.0, word_dropout=0.0, weight_decay=0.0, max_grad_norm=None
+    )
+    schedule = LanguageSchedule(
+        "linear", 0, plateau=None, bias_learning_rate=1.0, direct_learning_rate=1.0
+    )
+    model = HsigmoidLanguageModel(
+        **LANGUAGE_MODEL, regularization=regularization, schedule=schedule
+    )
     return model.set_params(**settings)
 
 
@@ -55,7 +70,8 @@ def _test() -> list[str]:
 
 
 def _predictions(model: HsigmoidLanguageModel) -> Arrays:
-    contexts = CONTEXTS if model.padding == "full" else CONTEXTS[1:]  # without padding, one needs words
+    # without padding, one needs words
+    contexts = CONTEXTS if model.padding == "full" else CONTEXTS[1:]
     return {
         "scores": model.score_samples(_test()),
         "probabilities": model.predict_proba(contexts),
@@ -99,7 +115,11 @@ def language_model_reference() -> Arrays:
 @golden("trained")
 def language_model_early_stopping() -> Arrays:
     stopping = EarlyStopping("valid_loss", patience=1, validation_fraction=0.1)
-    settings: dict[str, Any] = {"early_stopping": stopping, "schedule__plateau": (1, 0.5), "max_epochs": 4}
+    settings: dict[str, Any] = {
+        "early_stopping": stopping,
+        "schedule__plateau": (1, 0.5),
+        "max_epochs": 4,
+    }
     held_out = _fitted(**settings, schedule__decay="constant")
     model = language_model(**settings, callbacks=[StepLog(4)]).fit(_train(), X_valid=_test())
     return held_out | {f"given_{name}": array for name, array in _predictions(model).items()}
@@ -151,7 +171,9 @@ def language_model_resumed() -> Arrays:
         settings: dict[str, Any] = {"checkpoint_dir": folder, "max_epochs": 2}
         with suppress(InterruptionError):
             language_model(**settings, callbacks=[StopAfter(45)]).fit(_train())
-        n_passes = sum(1 for path in Path(folder).iterdir() if path.is_dir() and not path.name.startswith("."))
+        n_passes = sum(
+            1 for path in Path(folder).iterdir() if path.is_dir() and not path.name.startswith(".")
+        )
         resumed = _predictions(language_model(**settings, resume=True).fit(_train()))
     return resumed | {"n_passes": np.array([n_passes])}
 
@@ -161,7 +183,9 @@ def language_model_more_epochs() -> Arrays:
     with tempfile.TemporaryDirectory() as folder:
         settings: dict[str, Any] = {"checkpoint_dir": folder, "schedule__decay": "constant"}
         first = language_model(**settings, max_epochs=1).fit(_train()).score_samples(_test())
-        return _predictions(language_model(**settings, max_epochs=2, resume=True).fit(_train())) | {"first": first}
+        return _predictions(language_model(**settings, max_epochs=2, resume=True).fit(_train())) | {
+            "first": first
+        }
 
 
 @golden("trained")
@@ -172,14 +196,20 @@ def language_model_warm_start() -> Arrays:
 
 @cache
 def _counted() -> KneserNeyLanguageModel:
-    return KneserNeyLanguageModel(order=4, discounts="auto", min_ngram_counts=(1, 1, 1, 2), min_count=2).fit(_train())
+    return KneserNeyLanguageModel(
+        order=4, discounts="auto", min_ngram_counts=(1, 1, 1, 2), min_count=2
+    ).fit(_train())
 
 
 @golden("exact")
 def counts_of_ngrams() -> Arrays:
     model = _counted()
     words = np.array(list(model.vocabulary_))
-    return {"n_ngrams": np.array(model.n_ngrams_), "discounts": model.discounts_, "vocabulary": words}
+    return {
+        "n_ngrams": np.array(model.n_ngrams_),
+        "discounts": model.discounts_,
+        "vocabulary": words,
+    }
 
 
 @golden("trained")
@@ -191,7 +221,9 @@ def language_model_kneser_ney() -> Arrays:
         "discounts": model.discounts_,
         "n_ngrams": np.array(model.n_ngrams_),
         "vocabulary": np.array(list(model.vocabulary_)),
-        "sampled": np.array([word for words in model.sample(3, random_state=0, max_length=10) for word in words]),
+        "sampled": np.array(
+            [word for words in model.sample(3, random_state=0, max_length=10) for word in words]
+        ),
     }
 
 

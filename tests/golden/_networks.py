@@ -83,7 +83,11 @@ def network_warm_start() -> Arrays:
 
 @cache
 def _pipeline() -> Pipeline:
-    steps = [("featurizer", featurizer()), ("projector", projector(**SIZES)), ("classifier", network())]
+    steps = [
+        ("featurizer", featurizer()),
+        ("projector", projector(**SIZES)),
+        ("classifier", network()),
+    ]
     return Pipeline(steps).fit(texts(), labels())
 
 
@@ -92,13 +96,17 @@ def network_in_integers() -> Arrays:
     X = bits("binary")
     fitted = QuantizedSGNNClassifier(network(max_epochs=1)).fit(X[: len(texts())], labels())
     rounded = quantize_classifier(_pipeline())
-    return predictions(rounded, texts() + UNUSUAL) | {f"own_{n}": a for n, a in predictions(fitted, X).items()}
+    return predictions(rounded, texts() + UNUSUAL) | {
+        f"own_{n}": a for n, a in predictions(fitted, X).items()
+    }
 
 
 @golden("trained")
 def exported_predictor() -> Arrays:
     words = SGNNWordProjector(featurizer(), projector(**SIZES))
-    by_words = Pipeline([("projector", words), ("classifier", network(max_epochs=1))]).fit(texts(), labels())
+    by_words = Pipeline([("projector", words), ("classifier", network(max_epochs=1))]).fit(
+        texts(), labels()
+    )
     arrays: Arrays = {}
     with tempfile.TemporaryDirectory() as folder:
         for level, model in (("documents", _pipeline()), ("words", by_words)):

@@ -15,7 +15,8 @@ from scipy.sparse import csr_matrix
 
 DATA = Path(__file__).parent / "data"
 DIGESTS = DATA / "digests.json"
-THREADS = "GOLDEN_THREADS"  # the environment variable that says how many threads a configuration may use
+# the environment variable that says how many threads a configuration may use
+THREADS = "GOLDEN_THREADS"
 
 Arrays: TypeAlias = dict[str, Any]
 """Name -> array or CSR matrix."""
@@ -27,9 +28,10 @@ Kind: TypeAlias = Literal["exact", "trained"]
 class Configuration(NamedTuple):
     """A function that computes arrays, and where they are the same.
 
-    ``"exact"``: integers and sums in a fixed order, the same in every bit on every machine; their digests are stored.
-    ``"trained"``: learned in floating-point numbers, the same in every bit on one machine alone. Rounding in other
-    places may be enlarged there, so nothing is stored: only commits are compared, on one machine.
+    ``"exact"``: integers and sums in a fixed order, the same in every bit on every machine; their
+    digests are stored. ``"trained"``: learned in floating-point numbers, the same in every bit on
+    one machine alone. Rounding in other places may be enlarged there, so nothing is stored: only
+    commits are compared, on one machine.
     """
 
     kind: Kind
@@ -50,7 +52,9 @@ def golden(kind: Kind) -> Callable[[Callable[[], Arrays]], Callable[[], Arrays]]
     return enter
 
 
-def golden_table(kind: Kind, compute: Callable[..., Arrays], table: dict[str, dict[str, Any]]) -> None:
+def golden_table(
+    kind: Kind, compute: Callable[..., Arrays], table: dict[str, dict[str, Any]]
+) -> None:
     """Enter one function with several settings, by name."""
     for name, settings in table.items():
         assert name not in CONFIGURATIONS
@@ -64,8 +68,13 @@ def n_jobs() -> int:
 
 @cache
 def _docstrings() -> list[tuple[str, str]]:
-    """Return (label, docstring) pairs: 320 docstrings of Python's standard library, 40 of each of eight modules."""
-    return [(label, text) for label, text in json.loads((DATA / "docstrings.json").read_text(encoding="utf-8"))]
+    """Return (label, docstring) pairs: 320 docstrings of Python's standard library, 40 of each of
+    eight modules.
+    """
+    return [
+        (label, text)
+        for label, text in json.loads((DATA / "docstrings.json").read_text(encoding="utf-8"))
+    ]
 
 
 def texts() -> list[str]:

@@ -1,4 +1,6 @@
-"""Golden configurations of the sentence encoder: without layers, with a Transformer, and taken up again."""
+"""Golden configurations of the sentence encoder: without layers, with a Transformer, and taken up
+again.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,21 @@ SENTENCE_ENCODER: dict[str, Any] = {
     "learning_rate": 0.001,
     "random_state": 0,
 }
-NETWORK = {"embedding_dim": 32, "n_layers": 0, "n_heads": 4, "feedforward_size": 48, "pooling": "weighted", "depths": 1}
-OBJECTIVES = {"loss": "infonce", "temperature": 0.05, "sentence_weight": 1.0, "word_weight": 0.0, "masked_weight": 0.0}
+NETWORK = {
+    "embedding_dim": 32,
+    "n_layers": 0,
+    "n_heads": 4,
+    "feedforward_size": 48,
+    "pooling": "weighted",
+    "depths": 1,
+}
+OBJECTIVES = {
+    "loss": "infonce",
+    "temperature": 0.05,
+    "sentence_weight": 1.0,
+    "word_weight": 0.0,
+    "masked_weight": 0.0,
+}
 TRANSFORMER: dict[str, Any] = {
     "context_weight": 1.0,
     "network__n_layers": 2,
@@ -67,7 +82,12 @@ def sentence_encoder() -> Arrays:
         save_model(model, folder, precision="float32", training_state=False)
         loaded = load_model(folder).transform(texts()[:5])
     similarity = model.similarity(texts()[:20], texts()[20:40])
-    return _vectors(model) | {"similarity": similarity, "cosines": cosines, "loaded": loaded, "indices": indices}
+    return _vectors(model) | {
+        "similarity": similarity,
+        "cosines": cosines,
+        "loaded": loaded,
+        "indices": indices,
+    }
 
 
 @golden("trained")
@@ -86,7 +106,11 @@ def sentence_encoder_of_given_vectors() -> Arrays:
     union = FeatureUnion([("distilled", distilled), ("words", words)], transformer_weights=weights)
     vectors = normalize(union.fit(texts(), given).transform(texts()[::4] + UNUSUAL))
     components = DistilledSentenceEncoder(n_components=5, alpha=30.0, **options).fit(texts(), given)
-    return {"vectors": vectors} | losses(distilled) | {"components": np.abs(components.transform(texts()[::4]))}
+    return (
+        {"vectors": vectors}
+        | losses(distilled)
+        | {"components": np.abs(components.transform(texts()[::4]))}
+    )
 
 
 @golden("trained")
@@ -104,7 +128,11 @@ def sentence_encoder_partial_fit() -> Arrays:
 @golden("trained")
 def sentence_encoder_resumed() -> Arrays:
     with tempfile.TemporaryDirectory() as folder:
-        settings: dict[str, Any] = TRANSFORMER | {"checkpoint_dir": folder, "max_epochs": 2, "network__n_layers": 1}
+        settings: dict[str, Any] = TRANSFORMER | {
+            "checkpoint_dir": folder,
+            "max_epochs": 2,
+            "network__n_layers": 1,
+        }
         with suppress(InterruptionError):
             encoder(**settings, callbacks=[StopAfter(8)]).fit(texts()[:80])
         n_epochs = len(load_model(folder).history_)

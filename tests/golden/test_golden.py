@@ -25,7 +25,9 @@ def test_nothing_is_stored_in_vain():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES["trained"])
 def test_trained(name):
-    """Their digests are only compared with those of another commit on the same machine, by ``make golden``."""
+    """Their digests are only compared with those of another commit on the same machine, by
+    ``make golden``.
+    """
     arrays = arrays_of(name)
     assert arrays
     for array in arrays.values():

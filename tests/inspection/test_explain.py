@@ -34,11 +34,17 @@ from sklearn_hashnlp.inspection._explanation import Explanation
 from tests.golden._register import labels, texts
 
 DOCSTRINGS, LABELS = texts(), labels().tolist()  # of eight modules
-CHOSEN = [index for index, label in enumerate(LABELS) if label in ("asyncio", "email", "logging", "unittest")][:100]
+CHOSEN = [
+    index
+    for index, label in enumerate(LABELS)
+    if label in ("asyncio", "email", "logging", "unittest")
+][:100]
 X = [DOCSTRINGS[index] for index in CHOSEN]
 Y = [LABELS[index] for index in CHOSEN]
 BINARY = [label in ("asyncio", "unittest") for label in Y]
-SEVERAL = [[label, "long"] if len(text) > 200 else [label] for label, text in zip(Y, X, strict=True)]
+SEVERAL = [
+    [label, "long"] if len(text) > 200 else [label] for label, text in zip(Y, X, strict=True)
+]
 TEXTS = ["", *[text[:300] for text in X[5:35:10]], "ÉCOLE  İstanbul event loop \x00 <b>\n"]
 
 SMALL: dict[str, Any] = {"n_buckets": 5000, "n_embeddings": 5000, "random_state": 0, "n_jobs": 1}
@@ -50,7 +56,9 @@ def check(model: Any, texts: list[str] = TEXTS) -> Explanation:
     for text in texts:
         explanation = explain(model, text)
         scores = np.atleast_1d(model.decision_function([text])[0])
-        np.testing.assert_allclose(explanation.bias + explanation.contributions.sum(axis=0), scores, atol=1e-4, rtol=0)
+        np.testing.assert_allclose(
+            explanation.bias + explanation.contributions.sum(axis=0), scores, atol=1e-4, rtol=0
+        )
         np.testing.assert_allclose(explanation.scores, scores, atol=1e-12)
         assert len(explanation.labels) == len(scores)
         assert not [ngram for ngram in explanation.ngrams if ngram.startswith("column ")]
@@ -63,13 +71,19 @@ def test_two_classes(loss: Any) -> None:
     model = TextClassifier(features="words", **SMALL, **options).fit(X, BINARY)
     explanation = check(model)
     assert explanation.labels.tolist() == [True]
-    np.testing.assert_allclose(explanation.contributions_to(False), -explanation.contributions_to(True))
+    np.testing.assert_allclose(
+        explanation.contributions_to(False), -explanation.contributions_to(True)
+    )
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"n_hashes": 3, "aggregation": "median", "embedding": EmbeddingTables(importance_init="ones")},
+        {
+            "n_hashes": 3,
+            "aggregation": "median",
+            "embedding": EmbeddingTables(importance_init="ones"),
+        },
         {"n_hashes": 2, "aggregation": "concat", "normalize": "l1"},
         {"variant": "paper", "n_hashes": 2, "normalize": None, "learning_rate": 0.05},
         {"variant": "standard", "loss": "ova"},
@@ -77,14 +91,22 @@ def test_two_classes(loss: Any) -> None:
     ids=lambda options: next(iter(options.values())),
 )
 def test_variants_of_hash_embeddings(options: dict[str, Any]) -> None:
-    classifier = HashEmbeddingClassifier(**ROWS, max_epochs=2, embedding_dim=4).set_params(**options)
-    model = make_pipeline(HashingNgramVectorizer(norm=None, n_features=2**31 - 1, ngram_range=(1, 2)), classifier)
+    classifier = HashEmbeddingClassifier(**ROWS, max_epochs=2, embedding_dim=4).set_params(
+        **options
+    )
+    model = make_pipeline(
+        HashingNgramVectorizer(norm=None, n_features=2**31 - 1, ngram_range=(1, 2)), classifier
+    )
     assert check(model.fit(X, Y)).method == "linear"
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"hidden_layer_sizes": (30, 20)}, {"loss": "hsigmoid"}, {"loss": "hsigmoid", "hidden_layer_sizes": (9,)}],
+    [
+        {"hidden_layer_sizes": (30, 20)},
+        {"loss": "hsigmoid"},
+        {"loss": "hsigmoid", "hidden_layer_sizes": (9,)},
+    ],
 )
 def test_integrated_gradients(options: dict[str, Any]) -> None:
     model = TextClassifier(features="words", max_epochs=3, **SMALL, **options).fit(X, Y)
@@ -92,7 +114,9 @@ def test_integrated_gradients(options: dict[str, Any]) -> None:
     assert explanation.method == "integrated gradients"
     part = explain(model, TEXTS[3], labels=["logging", "asyncio"])
     whole = explain(model, TEXTS[3])
-    np.testing.assert_allclose(part.contributions_to("asyncio"), whole.contributions_to("asyncio"), atol=1e-3)
+    np.testing.assert_allclose(
+        part.contributions_to("asyncio"), whole.contributions_to("asyncio"), atol=1e-3
+    )
 
 
 @pytest.mark.parametrize(
@@ -110,11 +134,16 @@ def test_vectorizers(vectorizer: Any) -> None:
     check(make_pipeline(vectorizer, HashEmbeddingClassifier(**ROWS, max_epochs=2)).fit(X, Y))
 
 
-@pytest.mark.parametrize("y", [BINARY, Y, SEVERAL], ids=["two classes", "four classes", "several labels"])
+@pytest.mark.parametrize(
+    "y", [BINARY, Y, SEVERAL], ids=["two classes", "four classes", "several labels"]
+)
 def test_explaining_only_the_shown_labels_gives_the_same_view(y: Any) -> None:
     model = TextClassifier(**SMALL, max_epochs=1, features="words").fit(X, y)
     for text in TEXTS:
-        explanation, shown = explain(model, text), explain_by_steps(model, *text_pipeline(model), text, only_shown=True)
+        explanation, shown = (
+            explain(model, text),
+            explain_by_steps(model, *text_pipeline(model), text, only_shown=True),
+        )
         assert shown.to_html() == explanation.to_html()
         assert str(shown) == str(explanation)
         assert y is BINARY or len(shown.labels) < len(explanation.labels)
@@ -132,7 +161,10 @@ def test_unions() -> None:
 
 def test_merged_models() -> None:
     classifier = TextClassifier(features="words", max_epochs=1, **SMALL)
-    halves = [TextClassifier(**classifier.get_params()).fit(X[half], Y[half]) for half in (slice(50), slice(50, None))]
+    halves = [
+        TextClassifier(**classifier.get_params()).fit(X[half], Y[half])
+        for half in (slice(50), slice(50, None))
+    ]
     check(merge_classifiers(halves))
 
 
@@ -145,22 +177,39 @@ def test_vectors_of_a_pretrained_model_are_one_entry() -> None:
 
 
 def test_a_contribution_is_the_score_of_the_column_alone() -> None:
-    """Without normalization and moves of short rows, the score of a single column is the bias and its contribution."""
-    options = {"normalize": None, "calibrate": "temperature", "learning_rate": 0.05, "max_epochs": 2}
+    """Without normalization and moves of short rows, the score of a single column is the bias and
+    its contribution.
+    """
+    options = {
+        "normalize": None,
+        "calibrate": "temperature",
+        "learning_rate": 0.05,
+        "max_epochs": 2,
+    }
     classifier = HashEmbeddingClassifier(**ROWS, **options)
-    model = make_pipeline(HashingNgramVectorizer(norm=None, alternate_sign=False), classifier).fit(X, Y)
+    model = make_pipeline(HashingNgramVectorizer(norm=None, alternate_sign=False), classifier).fit(
+        X, Y
+    )
     explanation = explain(model, X[3])
     assert len(explanation.ngrams) > 10
-    for column, count, parts in zip(explanation.columns, explanation.counts, explanation.contributions, strict=True):
+    for column, count, parts in zip(
+        explanation.columns, explanation.counts, explanation.contributions, strict=True
+    ):
         alone = csr_matrix(([float(count)], [int(column)], [0, 1]), shape=(1, 2**20))
-        np.testing.assert_allclose(classifier.decision_function(alone)[0] - explanation.bias, parts, atol=1e-5)
+        np.testing.assert_allclose(
+            classifier.decision_function(alone)[0] - explanation.bias, parts, atol=1e-5
+        )
 
 
 def test_a_shared_column_is_divided_and_named() -> None:
-    model = make_pipeline(HashingNgramVectorizer(n_features=2, norm=None), HashEmbeddingClassifier(**ROWS))
+    model = make_pipeline(
+        HashingNgramVectorizer(n_features=2, norm=None), HashEmbeddingClassifier(**ROWS)
+    )
     explanation = check(model.fit(X, Y))
     explanation = explain(model, "one two two three four five")
-    for ngram, column, shared in zip(explanation.ngrams, explanation.columns, explanation.shared_with, strict=True):
+    for ngram, column, shared in zip(
+        explanation.ngrams, explanation.columns, explanation.shared_with, strict=True
+    ):
         others = [
             other
             for other, its in zip(explanation.ngrams, explanation.columns, strict=True)
@@ -182,7 +231,9 @@ def test_occurrences_and_characters() -> None:
     total = explanation.contributions_to("asyncio").sum()  # all n-grams of words have a place
     np.testing.assert_allclose(weights.sum(), total)
     slow = np.zeros(len(text))
-    for spans, value in zip(explanation.spans, explanation.contributions_to("asyncio"), strict=True):
+    for spans, value in zip(
+        explanation.spans, explanation.contributions_to("asyncio"), strict=True
+    ):
         for begin, end in spans:
             slow[begin:end] += value / len(spans) / (end - begin)
     np.testing.assert_allclose(weights, slow, atol=1e-12)
@@ -194,7 +245,11 @@ def test_occurrences_and_characters() -> None:
 def test_ends_of_the_text_have_names() -> None:
     model = TextClassifier(**SMALL).fit(X, Y)
     explanation = explain(model, "an event")
-    words = [ngram for ngram, kind in zip(explanation.ngrams, explanation.kinds, strict=True) if kind == "words"]
+    words = [
+        ngram
+        for ngram, kind in zip(explanation.ngrams, explanation.kinds, strict=True)
+        if kind == "words"
+    ]
     assert words == ["<s>", "an", "event", "</s>", "<s> an", "an event", "event </s>"]
     spans = explanation.spans[: len(words)]
     assert spans == [[], [(0, 2)], [(3, 8)], [], [(0, 2)], [(0, 8)], [(3, 8)]]
@@ -204,24 +259,43 @@ def test_ends_of_the_text_have_names() -> None:
     ("model", "words"),
     [
         (LogisticRegression(), "best_estimator_.*a pipeline with its vectorizer.*eli5 or shap"),
-        (make_pipeline(HashingNgramVectorizer(), LogisticRegression()), "got a LogisticRegression.*eli5 or shap"),
         (
-            make_pipeline(HashingNgramVectorizer(), TfidfTransformer(), HashEmbeddingClassifier(**ROWS)),
+            make_pipeline(HashingNgramVectorizer(), LogisticRegression()),
+            "got a LogisticRegression.*eli5 or shap",
+        ),
+        (
+            make_pipeline(
+                HashingNgramVectorizer(), TfidfTransformer(), HashEmbeddingClassifier(**ROWS)
+            ),
             "not followed through a TfidfTransformer.*eli5 or shap",
         ),
-        (make_pipeline(TfidfVectorizer(), HashEmbeddingClassifier(**ROWS)), "columns of a TfidfVectorizer .*eli5"),
-        (make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(max_epochs=1)), "signs of sums"),
-        (GridSearchCV(TextClassifier(**SMALL), {"max_epochs": [1]}, cv=2), "got a GridSearchCV.*best_estimator_"),
+        (
+            make_pipeline(TfidfVectorizer(), HashEmbeddingClassifier(**ROWS)),
+            "columns of a TfidfVectorizer .*eli5",
+        ),
+        (
+            make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(max_epochs=1)),
+            "signs of sums",
+        ),
+        (
+            GridSearchCV(TextClassifier(**SMALL), {"max_epochs": [1]}, cv=2),
+            "got a GridSearchCV.*best_estimator_",
+        ),
     ],
 )
 def test_models_without_contributions_are_refused(model: Any, words: str) -> None:
-    model.fit(HashingNgramVectorizer().transform(X) if isinstance(model, LogisticRegression) else X, Y)
+    model.fit(
+        HashingNgramVectorizer().transform(X) if isinstance(model, LogisticRegression) else X, Y
+    )
     with pytest.raises(TypeError, match=words):
         explain(model, "event loop")
 
 
 def test_models_that_are_not_fitted_are_refused() -> None:
-    for model in (TextClassifier(), make_pipeline(HashingNgramVectorizer(), HashEmbeddingClassifier())):
+    for model in (
+        TextClassifier(),
+        make_pipeline(HashingNgramVectorizer(), HashEmbeddingClassifier()),
+    ):
         with pytest.raises(NotFittedError, match="not fitted"):
             explain(model, "event loop")
 
@@ -237,7 +311,10 @@ def test_a_model_of_a_data_frame_is_told_what_to_do(tmp_path: Path) -> None:
         lambda: export_predictor(model, tmp_path / "model.py"),
     ]
     for call in calls:
-        with pytest.raises(TypeError, match=r"A ColumnTransformer takes a data frame.* Train a TextClassifier .*\.$"):
+        with pytest.raises(
+            TypeError,
+            match=r"A ColumnTransformer takes a data frame.* Train a TextClassifier .*\.$",
+        ):
             call()
 
 
@@ -245,7 +322,9 @@ def test_wrong_arguments_are_refused() -> None:
     model = TextClassifier(features="words", max_epochs=1, **SMALL).fit(X, Y)
     with pytest.raises(TypeError, match="takes one text"):
         explain(model, ["event loop"])  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"needs labels of the model.*'asyncio'.*got \['nothing'\]"):
+    with pytest.raises(
+        ValueError, match=r"needs labels of the model.*'asyncio'.*got \['nothing'\]"
+    ):
         explain(model, "event loop", labels=["nothing"])
     with pytest.raises(ValueError, match="pass a list"):
         explain(model, "event loop", labels="asyncio")

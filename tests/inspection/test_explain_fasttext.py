@@ -28,10 +28,13 @@ VECTORIZER, WITHOUT_LABELS = (
 def test_contributions_sum_to_the_scores_of_the_model(name: str) -> None:
     model = load_fasttext(DATA / name)
     texts = [*TEXTS, "how long should I bake bread in a gas oven?"]
-    for text in texts[::8] if len(model.classes_) > 100 else texts:  # hundreds of gradients take a second
+    # hundreds of gradients take a second
+    for text in texts[::8] if len(model.classes_) > 100 else texts:
         explanation = explain(model, text)
         scores = np.atleast_1d(model.decision_function([text])[0])
-        np.testing.assert_allclose(explanation.bias + explanation.contributions.sum(axis=0), scores, atol=1e-4)
+        np.testing.assert_allclose(
+            explanation.bias + explanation.contributions.sum(axis=0), scores, atol=1e-4
+        )
         assert explanation.predicted == model.predict([text])[0]
         assert explanation.probabilities == pytest.approx(model.predict_proba([text])[0])
         assert not [ngram for ngram in explanation.ngrams if ngram.startswith("column ")]
@@ -42,7 +45,9 @@ def counts_of_features(vectorizer: FastTextVectorizer, text: str) -> dict[int, i
     counts: dict[int, int] = {}
     for source in TextColumns.of(vectorizer).sources:
         found = source.find(text)
-        for column, spans in zip(source.columns_of(list(found))[0].tolist(), found.values(), strict=True):
+        for column, spans in zip(
+            source.columns_of(list(found))[0].tolist(), found.values(), strict=True
+        ):
             if column >= 0:
                 counts[column] = counts.get(column, 0) + len(spans)
     return counts
@@ -69,14 +74,19 @@ def test_features_are_what_a_pruned_model_counts(tmp_path: Path) -> None:
 
 def test_ngrams_of_one_bucket_share_its_value() -> None:
     features = TextColumns.of(VECTORIZER).features("the sauce of the crêpe")
-    by_column = [[one for one in features if one.column == column] for column in {one.column for one in features}]
+    by_column = [
+        [one for one in features if one.column == column]
+        for column in {one.column for one in features}
+    ]
     for group in by_column:
         assert sum(one.share for one in group) == pytest.approx(1.0)
     assert {"word n-grams", "characters"} in [{one.kind for one in group} for group in by_column]
 
 
 def test_ngrams_have_their_places_in_the_text() -> None:
-    features = {(f.ngram, f.kind): f.spans for f in TextColumns.of(VECTORIZER).features("a the the")}
+    features = {
+        (f.ngram, f.kind): f.spans for f in TextColumns.of(VECTORIZER).features("a the the")
+    }
     assert features["the", "words"] == [(2, 5), (6, 9)]
     assert features["the", "characters"] == [(2, 5), (6, 9)]
     assert features["<th", "characters"] == [(2, 4), (6, 8)]

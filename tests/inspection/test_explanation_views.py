@@ -34,7 +34,9 @@ def make(text: str = "a fine, fine film", label: Any = "good", **changes: Any) -
         "probabilities": np.array([0.1, 0.7, 0.2]),
         "bias": np.array([0.0, 0.5, 0.0]),
         "features": features,
-        "contributions": np.array([[-0.5, 1.2, 0.0], [-0.5, -0.2, 0.0], [0.0, 0.1, 0.0], [0.0, -0.1, 0.0]]),
+        "contributions": np.array(
+            [[-0.5, 1.2, 0.0], [-0.5, -0.2, 0.0], [0.0, 0.1, 0.0], [0.0, -0.1, 0.0]]
+        ),
         "method": "linear",
     }
     return Explanation(**arguments | changes)
@@ -83,9 +85,15 @@ def test_html_shows_labels_the_text_and_ngrams() -> None:
 
 
 def test_html_escapes_hostile_texts_labels_and_ngrams() -> None:
-    features = [Feature(HOSTILE, HOSTILE, 1, 1.0, [(0, 9)]), Feature(f"{HOSTILE}2", "x", 1, 1.0, [(0, len(HOSTILE))])]
+    features = [
+        Feature(HOSTILE, HOSTILE, 1, 1.0, [(0, 9)]),
+        Feature(f"{HOSTILE}2", "x", 1, 1.0, [(0, len(HOSTILE))]),
+    ]
     explanation = make(
-        HOSTILE, label=HOSTILE, features=features, contributions=np.array([[0.5, 0.5, 0], [0.1, -0.4, 0.0]])
+        HOSTILE,
+        label=HOSTILE,
+        features=features,
+        contributions=np.array([[0.5, 0.5, 0], [0.1, -0.4, 0.0]]),
     )
     page = Page(explanation._repr_html_())
     assert set(page.tags) <= TAGS
@@ -118,7 +126,10 @@ def test_terminal() -> None:
 
 def test_small_weights_have_a_color_on_a_terminal_too() -> None:
     _, text, _ = make().to_rich().renderables  # type: ignore[union-attr]  # of a group
-    assert {str(span.style) for span in text.spans if span.style} == {"white on color(25)", "black on color(223)"}
+    assert {str(span.style) for span in text.spans if span.style} == {
+        "white on color(25)",
+        "black on color(223)",
+    }
 
 
 def test_print_and_repr() -> None:
@@ -131,7 +142,10 @@ def test_print_and_repr() -> None:
         "   +1.5000  score of 'good'",
     ]
     assert repr(make()) == "<Explanation of 'a fine, fine film': 'good', 4 n-grams>"
-    many = make(features=[Feature(str(i), "", i, 1.0, []) for i in range(30)], contributions=np.ones((30, 3)))
+    many = make(
+        features=[Feature(str(i), "", i, 1.0, []) for i in range(30)],
+        contributions=np.ones((30, 3)),
+    )
     assert len(str(many).splitlines()) == 13
 
 

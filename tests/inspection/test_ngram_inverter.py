@@ -23,7 +23,9 @@ from sklearn_hashnlp.text import AutoNgramVectorizer
 from tests.golden._register import labels, texts
 
 DOCSTRINGS, LABELS = texts(), labels().tolist()  # of eight modules
-CHOSEN = [index for index, label in enumerate(LABELS) if label in ("asyncio", "email", "unittest")][:60]
+CHOSEN = [index for index, label in enumerate(LABELS) if label in ("asyncio", "email", "unittest")][
+    :60
+]
 X = [DOCSTRINGS[index][:200] for index in CHOSEN]
 Y = [LABELS[index] for index in CHOSEN]
 
@@ -41,11 +43,15 @@ def test_every_column_of_the_texts_has_its_ngrams(n_features: int) -> None:
     seen = []
     for column in inverter.columns_.tolist():
         ngrams = inverter.ngrams_of(column)
-        assert [counts[ngram] for ngram in ngrams] == sorted((counts[ngram] for ngram in ngrams), reverse=True)
+        assert [counts[ngram] for ngram in ngrams] == sorted(
+            (counts[ngram] for ngram in ngrams), reverse=True
+        )
         seen += [(ngram, column) for ngram in ngrams]
     assert sorted(ngram for ngram, _ in seen) == sorted(counts)
     words = [(ngram, column) for ngram, column in seen if " " not in ngram]
-    assert [column for _, column in words] == vectorizer.transform([ngram for ngram, _ in words]).indices.tolist()
+    assert [column for _, column in words] == vectorizer.transform(
+        [ngram for ngram, _ in words]
+    ).indices.tolist()
 
 
 def test_names_of_columns() -> None:
@@ -71,7 +77,9 @@ def test_parts_give_the_same_as_the_whole() -> None:
 
 def test_memory_is_bounded_and_frequent_ngrams_are_kept() -> None:
     generator = np.random.default_rng(0)
-    texts = [f"often usual {' '.join(map(str, generator.integers(10**9, size=20)))}" for _ in range(100)]
+    texts = [
+        f"often usual {' '.join(map(str, generator.integers(10**9, size=20)))}" for _ in range(100)
+    ]
     inverter = NgramInverter(HashingNgramVectorizer(), max_ngrams=200)
     for text in texts:
         inverter.partial_fit([text])
@@ -84,13 +92,17 @@ def test_memory_is_bounded_and_frequent_ngrams_are_kept() -> None:
 
 
 def test_equally_rare_ngrams_fill_the_limit_and_the_latest_stay() -> None:
-    inverter = NgramInverter(HashingNgramVectorizer(), max_ngrams=100).fit([" ".join(f"w{k}" for k in range(101))])
+    inverter = NgramInverter(HashingNgramVectorizer(), max_ngrams=100).fit(
+        [" ".join(f"w{k}" for k in range(101))]
+    )
     assert (inverter.n_ngrams_, inverter.n_dropped_) == (75, 26)
     assert set(inverter.get_feature_names_out()) == {f"w{k}" for k in range(26, 101)}
 
 
 def slow_weights(model: Any, texts: list[str], label: str) -> dict[str, float]:
-    """Return the contribution of each n-gram in a text of its own, where nothing is normalized or moved."""
+    """Return the contribution of each n-gram in a text of its own, where nothing is normalized or
+    moved.
+    """
     found = {}
     for ngram in {ngram for text in texts for ngram in explain(model, text).ngrams}:
         explanation = explain(model, ngram)
@@ -98,7 +110,12 @@ def slow_weights(model: Any, texts: list[str], label: str) -> dict[str, float]:
     return found
 
 
-RAW: dict[str, Any] = {"n_buckets": 999, "n_embeddings": 999, "normalize": None, "calibrate": "temperature"}
+RAW: dict[str, Any] = {
+    "n_buckets": 999,
+    "n_embeddings": 999,
+    "normalize": None,
+    "calibrate": "temperature",
+}
 RAW |= {"learning_rate": 0.05, "random_state": 0}
 
 
@@ -119,14 +136,21 @@ def test_top_ngrams_of_two_labels_equal_their_explanations(loss: Any) -> None:
 
 
 UNION = FeatureUnion(
-    [("words", HashingNgramVectorizer(norm=None)), ("pairs", HashingNgramVectorizer(norm=None, ngram_range=(2, 2)))],
+    [
+        ("words", HashingNgramVectorizer(norm=None)),
+        ("pairs", HashingNgramVectorizer(norm=None, ngram_range=(2, 2))),
+    ],
     transformer_weights={"pairs": 0.5},
 )
 
 
 @pytest.mark.parametrize(
     "vectorizer",
-    [HashingNgramVectorizer(n_features=2000, norm=None), FrequentNgramVectorizer(max_features=300), UNION],
+    [
+        HashingNgramVectorizer(n_features=2000, norm=None),
+        FrequentNgramVectorizer(max_features=300),
+        UNION,
+    ],
     ids=["signs", "dictionary", "union"],
 )
 @pytest.mark.parametrize("n_labels", [2, 3])
@@ -153,7 +177,9 @@ def test_a_refused_text_leaves_names_and_counts_in_step() -> None:
 
 
 def test_wrong_use_is_refused() -> None:
-    model = make_pipeline(CharNgramFeaturizer(n_features=10), HashEmbeddingClassifier(**RAW)).fit(X, Y)
+    model = make_pipeline(CharNgramFeaturizer(n_features=10), HashEmbeddingClassifier(**RAW)).fit(
+        X, Y
+    )
     with pytest.raises(NotFittedError, match="call fit"):
         NgramInverter(model).ngrams_of(3)
     with pytest.raises(ValueError, match="max_ngrams must be"):
@@ -167,7 +193,9 @@ def test_wrong_use_is_refused() -> None:
         inverter.top_ngrams(model, "email")
     with pytest.raises(ValueError, match=r"labels 'asyncio', 'email', 'unittest'; got 'x'"):
         NgramInverter(model).fit(X).top_ngrams(model, "x")
-    deep = TextClassifier(features="words", hidden_layer_sizes=(3,), n_buckets=99, n_embeddings=99, max_epochs=1)
+    deep = TextClassifier(
+        features="words", hidden_layer_sizes=(3,), n_buckets=99, n_embeddings=99, max_epochs=1
+    )
     with pytest.raises(TypeError, match="hidden layers"):
         NgramInverter(deep.fit(X, Y)).fit(X).top_ngrams(deep, "email")
 

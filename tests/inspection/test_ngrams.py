@@ -1,4 +1,6 @@
-"""n-grams with their places in the text: the same columns as the vectorizers, and the right characters."""
+"""n-grams with their places in the text: the same columns as the vectorizers, and the right
+characters.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from sklearn_hashnlp.inspection._aligned_text import AlignedText
 from sklearn_hashnlp.inspection._text_columns import TextColumns
-from sklearn_hashnlp.text import CharNgramFeaturizer, FrequentNgramVectorizer, HashingNgramVectorizer
+from sklearn_hashnlp.text import (
+    CharNgramFeaturizer,
+    FrequentNgramVectorizer,
+    HashingNgramVectorizer,
+)
 from tests.golden._register import texts as docstrings
 
 DOCSTRINGS = docstrings()
@@ -20,9 +26,13 @@ MIXED = "ÉCOLE  İstanbul ΟΔΟΣ\t\n x, don't stop: naïve ﬁne Å"
 
 VECTORIZERS: list[Any] = [
     HashingNgramVectorizer(norm=None, ngram_range=(1, 3)),
-    HashingNgramVectorizer(norm=None, token_pattern=r"\w+|[^\w\s]", ngram_range=(2, 2), stop_words=["the", "of"]),
+    HashingNgramVectorizer(
+        norm=None, token_pattern=r"\w+|[^\w\s]", ngram_range=(2, 2), stop_words=["the", "of"]
+    ),
     HashingNgramVectorizer(norm=None, analyzer="char", ngram_range=(1, 4), strip_accents="unicode"),
-    HashingNgramVectorizer(norm=None, analyzer="char_wb", ngram_range=(1, 5), strip_accents="ascii", lowercase=False),
+    HashingNgramVectorizer(
+        norm=None, analyzer="char_wb", ngram_range=(1, 5), strip_accents="ascii", lowercase=False
+    ),
     HashingVectorizer(norm=None, token_pattern=r"(\w)\w*", alternate_sign=False),
     HashingVectorizer(norm=None, tokenizer=str.split, token_pattern=None, preprocessor=str.upper),
     HashingVectorizer(norm=None, strip_accents=lambda text: text.replace("e", "")),
@@ -57,7 +67,9 @@ def transformed(vectorizer: Any, text: str) -> Counter[int]:
     return Counter({column: int(value) for column, value in values if value})
 
 
-@pytest.mark.parametrize("vectorizer", VECTORIZERS, ids=lambda vectorizer: type(vectorizer).__name__)
+@pytest.mark.parametrize(
+    "vectorizer", VECTORIZERS, ids=lambda vectorizer: type(vectorizer).__name__
+)
 @pytest.mark.parametrize("text", [MIXED, "", " ", "a", *DOCSTRINGS[3:60:19]], ids=range(7))
 def test_ngrams_equal_the_vectorizer(vectorizer: Any, text: str) -> None:
     assert counted(vectorizer, text) == transformed(vectorizer, text)
@@ -71,7 +83,9 @@ def test_ngrams_of_any_text(text: str) -> None:
         assert counted(vectorizer, text) == transformed(vectorizer, text)
 
 
-@pytest.mark.parametrize("vectorizer", VECTORIZERS[:4] + VECTORIZERS[8:], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    "vectorizer", VECTORIZERS[:4] + VECTORIZERS[8:], ids=lambda one: type(one).__name__
+)
 def test_spans_show_the_ngram(vectorizer: Any) -> None:
     text = "The IDs of  the file's name"
     for ngram, spans in find_ngrams(vectorizer, text).items():
@@ -88,7 +102,9 @@ def test_spans_show_the_ngram(vectorizer: Any) -> None:
 
 def test_spans_lead_back_through_lowercase_accents_and_spaces() -> None:
     text = "İx e\u0301A  \u3000Z ﬁn"
-    found = find_ngrams(HashingVectorizer(analyzer="char", ngram_range=(1, 2), strip_accents="unicode"), text)
+    found = find_ngrams(
+        HashingVectorizer(analyzer="char", ngram_range=(1, 2), strip_accents="unicode"), text
+    )
     assert found["ix"] == [(0, 2)]
     assert found["ea"] == [(2 + 1, 6)]
     assert found["a "] == [(5, 9)]  # a run of three spaces is one

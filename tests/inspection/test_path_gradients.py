@@ -14,13 +14,19 @@ from sklearn_hashnlp.inspection._path_gradients import integrated_gradients
 
 def relu_network() -> Callable[[Tensor], Tensor]:
     torch.manual_seed(0)
-    network = nn.Sequential(nn.Linear(3, 20), nn.ReLU(), nn.Linear(20, 10), nn.ReLU(), nn.Linear(10, 2))
+    network = nn.Sequential(
+        nn.Linear(3, 20), nn.ReLU(), nn.Linear(20, 10), nn.ReLU(), nn.Linear(10, 2)
+    )
     return network.double()
 
 
 FUNCTIONS = {
-    "linear": lambda x: x @ torch.tensor([[1.0, 2.0], [0.5, -1.0], [0.0, 3.0]], dtype=torch.float64) + 1,
-    "smooth": lambda x: torch.log_softmax(torch.stack([x.sum(1), x[:, 0] ** 3, x[:, 1] * x[:, 2]], dim=1), dim=1),
+    "linear": lambda x: (
+        x @ torch.tensor([[1.0, 2.0], [0.5, -1.0], [0.0, 3.0]], dtype=torch.float64) + 1
+    ),
+    "smooth": lambda x: torch.log_softmax(
+        torch.stack([x.sum(1), x[:, 0] ** 3, x[:, 1] * x[:, 2]], dim=1), dim=1
+    ),
     "kinks": relu_network(),
 }
 

@@ -15,13 +15,16 @@ def test_the_level_is_one_of_this_processors(level):
 
 def test_an_unknown_level_is_refused_and_changes_nothing():
     before = _native.level()
-    with pytest.raises(ValueError, match=r"^This processor has no instruction set of the level v9$"):
+    with pytest.raises(
+        ValueError, match=r"^This processor has no instruction set of the level v9$"
+    ):
         _native.set_level("v9")
     assert _native.level() == before
 
 
 def test_hashes_are_the_same_at_each_level(level):
-    text = np.random.default_rng(0).integers(256, size=5032, dtype=np.uint8)  # hashing reads up to 32 bytes more
+    # hashing reads up to 32 bytes more
+    text = np.random.default_rng(0).integers(256, size=5032, dtype=np.uint8)
     offsets = np.minimum(np.cumsum(np.arange(101)), 5000)
     hashes = np.empty(len(offsets) - 1, dtype=np.int32)
     _native.hash_rows(text, offsets, 42, hashes)

@@ -6,9 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels._rows import gather_rows, gather_windows, group_rows, mean_rows, sum_rows
+from sklearn_hashnlp.kernels._rows import (
+    gather_rows,
+    gather_windows,
+    group_rows,
+    mean_rows,
+    sum_rows,
+)
 
-# On both sides of where a row number takes one digit more, and where there is no room for another bit.
+# On both sides of where a row number takes one digit more, and where there is no room for another
+# bit.
 SIZES = [1, 2, 3, 4096, 4097, 2**24, 2**24 + 1, 2**31 - 1]
 
 
@@ -26,7 +33,11 @@ def assert_grouped(rows, n_rows):
 
 @given(data=st.data(), n_rows=st.sampled_from(SIZES) | st.integers(1, 2**31 - 1))
 def test_positions_are_sorted_by_row_and_keep_their_order(data, n_rows):
-    row = st.integers(0, min(n_rows - 1, 3)) | st.integers(max(n_rows - 3, 0), n_rows - 1) | st.integers(0, n_rows - 1)
+    row = (
+        st.integers(0, min(n_rows - 1, 3))
+        | st.integers(max(n_rows - 3, 0), n_rows - 1)
+        | st.integers(0, n_rows - 1)
+    )
     assert_grouped(data.draw(st.lists(row, max_size=60)), n_rows)
 
 
@@ -51,14 +62,21 @@ def test_sums_of_equal_rows(seed, n_values, n_rows, n_columns):
     np.testing.assert_allclose(sums, expected[distinct], rtol=1e-12, atol=1e-12)
 
 
-@given(st.lists(st.lists(st.integers(0, 4), max_size=6), max_size=8), st.sampled_from([np.uint8, np.int8, np.float32]))
+@given(
+    st.lists(st.lists(st.integers(0, 4), max_size=6), max_size=8),
+    st.sampled_from([np.uint8, np.int8, np.float32]),
+)
 def test_means_of_groups(groups, dtype):
     table = (100 * np.random.default_rng(0).normal(size=(5, 7))).astype(np.int8).astype(dtype)
     values = np.array([row for group in groups for row in group], dtype=np.int64)
     means = mean_rows(table, Ragged(values, np.cumsum([0, *map(len, groups)])))
     assert means.dtype == np.float32
     for result, group in zip(means, groups, strict=True):
-        expected = np.mean([table[row].astype(np.float64) for row in group], axis=0) if group else np.zeros(7)
+        expected = (
+            np.mean([table[row].astype(np.float64) for row in group], axis=0)
+            if group
+            else np.zeros(7)
+        )
         np.testing.assert_array_equal(result, np.float32(expected))
 
 
@@ -81,7 +99,9 @@ DATA = np.random.default_rng(1).normal(size=INDPTR[-1])
 def test_gathered_rows_are_the_rows_one_after_the_other(index_dtype, value_dtype, rows):
     data = DATA.astype(value_dtype)
     matrix = (INDICES.astype(index_dtype), data, INDPTR.astype(index_dtype))
-    columns, values, offsets = gather_rows(*matrix, np.array(rows, dtype=np.int64), index_dtype=index_dtype)
+    columns, values, offsets = gather_rows(
+        *matrix, np.array(rows, dtype=np.int64), index_dtype=index_dtype
+    )
     indices = [index for row in rows for index in range(INDPTR[row], INDPTR[row + 1])]
     assert columns.tolist() == INDICES[indices].tolist()
     assert values.tolist() == data[indices].astype(np.float32).tolist()

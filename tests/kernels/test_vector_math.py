@@ -16,7 +16,9 @@ UNIT = np.concatenate([np.linspace(0, 1, 50_001), SMALL])
 NEAR_ONE = 1 + np.concatenate([-SMALL[::-1] / 2, SMALL])
 EDGES = np.sqrt(np.ldexp(0.5, range(-20, 20))) * (1 + np.arange(-3, 4)[:, np.newaxis] * 2.0**-52)
 LIMITS = [5e-324, 1e-310, np.nextafter(2.0**-1022, 0), 2.0**-1022, np.finfo(float).max]
-POSITIVE = np.concatenate([np.geomspace(1e-323, 1e308, 50_001), NEAR_ONE, EDGES.ravel(), LIMITS, [1.0]])
+POSITIVE = np.concatenate(
+    [np.geomspace(1e-323, 1e308, 50_001), NEAR_ONE, EDGES.ravel(), LIMITS, [1.0]]
+)
 
 
 def values_of(name: str, values: Any) -> NDArray[np.float64]:
@@ -43,9 +45,12 @@ def test_functions_are_right_to_their_last_bits(
 
 
 @pytest.mark.parametrize(
-    ("name", "values"), [("exp_of_negative", NEGATIVE), ("log1p_of_unit", UNIT), ("log_of_positive", POSITIVE)]
+    ("name", "values"),
+    [("exp_of_negative", NEGATIVE), ("log1p_of_unit", UNIT), ("log_of_positive", POSITIVE)],
 )
-def test_bits_do_not_depend_on_the_processor(level: str, name: str, values: NDArray[np.float64]) -> None:
+def test_bits_do_not_depend_on_the_processor(
+    level: str, name: str, values: NDArray[np.float64]
+) -> None:
     found = values_of(name, values)
     _native.set_level("baseline")
     assert found.tobytes() == values_of(name, values).tobytes(), level
@@ -57,11 +62,15 @@ def test_the_ends_of_their_ranges() -> None:
     assert (out[:3] > 0).all()
     assert (out[:3] < 1e-307).all()
     np.testing.assert_array_equal(out[3:], [np.nan, 1.0])
-    np.testing.assert_array_equal(values_of("log_of_positive", [np.inf, np.nan, 1.0]), [np.inf, np.nan, 0.0])
+    np.testing.assert_array_equal(
+        values_of("log_of_positive", [np.inf, np.nan, 1.0]), [np.inf, np.nan, 0.0]
+    )
     assert values_of("log_of_positive", []).shape == (0,)
 
 
 def test_logarithms_of_counts_have_the_bits_of_the_c_library_in_float32() -> None:
     counts = np.arange(1, 300_000, dtype=np.float64)
     expected = np.array([1 + math.log(count) for count in counts.tolist()], dtype=np.float32)
-    np.testing.assert_array_equal((1 + values_of("log_of_positive", counts)).astype(np.float32), expected)
+    np.testing.assert_array_equal(
+        (1 + values_of("log_of_positive", counts)).astype(np.float32), expected
+    )

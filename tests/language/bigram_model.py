@@ -1,4 +1,6 @@
-"""The smallest language model on the base: bigrams counted with add-one smoothing. It needs no torch."""
+"""The smallest language model on the base: bigrams counted with add-one smoothing. It needs no
+torch.
+"""
 
 from __future__ import annotations
 

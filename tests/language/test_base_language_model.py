@@ -1,4 +1,6 @@
-"""Scores, predictions, samples and saving of the base of language models, by a subclass that counts bigrams."""
+"""Scores, predictions, samples and saving of the base of language models, by a subclass that counts
+bigrams.
+"""
 
 from __future__ import annotations
 
@@ -58,18 +60,24 @@ def test_predictions_are_the_largest_probabilities(model):
     probabilities = model.predict_proba(contexts)
     expected = [[probability_by_hand(word, last) for word in words] for last in before]
     np.testing.assert_allclose(probabilities, expected)
-    assert model.predict(contexts).tolist() == [words[index] for index in probabilities.argmax(axis=1)]
+    assert model.predict(contexts).tolist() == [
+        words[index] for index in probabilities.argmax(axis=1)
+    ]
     for pairs, row in zip(model.predict_topk(contexts, k=3), probabilities, strict=True):
         best = np.argsort(-row, kind="stable")[:3]
         assert [word for word, _ in pairs] == [words[index] for index in best]
         np.testing.assert_allclose([probability for _, probability in pairs], row[best])
     assert [len(pairs) for pairs in model.predict_topk(contexts, k=100)] == [8] * 5
-    with pytest.raises(ValueError, match=r"BigramModel\.predict_topk needs an integer k of at least 1, got 0"):
+    with pytest.raises(
+        ValueError, match=r"BigramModel\.predict_topk needs an integer k of at least 1, got 0"
+    ):
         model.predict_topk(contexts, k=0)
 
 
 def test_many_contexts_are_as_few(model):
-    contexts = [sentence.split()[:2] for sentence in SENTENCES] * (2 * BATCH_SIZE // len(SENTENCES) + 1)
+    contexts = [sentence.split()[:2] for sentence in SENTENCES] * (
+        2 * BATCH_SIZE // len(SENTENCES) + 1
+    )
     assert len(contexts) > 2 * BATCH_SIZE
     few = model.predict_proba(contexts[: len(SENTENCES)])
     assert model.predict_proba(contexts).tobytes() == np.resize(few, (len(contexts), 8)).tobytes()
@@ -95,11 +103,15 @@ def test_samples_follow_the_probabilities(model):
     firsts = Counter(words[0] if words else "</s>" for words in sentences)
     for word, probability in zip(model.vocabulary_, row, strict=False):
         assert firsts[word] / 3000 == pytest.approx(probability, abs=0.03)
-    after = Counter(second for words in sentences for first, second in pairwise(words) if first == "a")
+    after = Counter(
+        second for words in sentences for first, second in pairwise(words) if first == "a"
+    )
     [row] = model.predict_proba(["a"])
     goes_on = 1 - row[model.vocabulary_["</s>"]]
     for word in "abcdef":
-        assert after[word] / after.total() == pytest.approx(row[model.vocabulary_[word]] / goes_on, abs=0.05)
+        assert after[word] / after.total() == pytest.approx(
+            row[model.vocabulary_[word]] / goes_on, abs=0.05
+        )
 
 
 def test_samples_begin_and_end_as_asked(model):
@@ -114,7 +126,9 @@ def test_samples_begin_and_end_as_asked(model):
 
 @pytest.mark.parametrize("wrong", [None, 2.5, "9", True])
 def test_the_maximum_length_of_samples_is_an_integer(model, wrong):
-    with pytest.raises(TypeError, match=rf"BigramModel\.sample: max_length must be an integer; .* Got {wrong!r}"):
+    with pytest.raises(
+        TypeError, match=rf"BigramModel\.sample: max_length must be an integer; .* Got {wrong!r}"
+    ):
         model.sample(max_length=wrong)
     assert model.sample(1, 0, max_length=np.int64(3)) == model.sample(1, 0, max_length=3)
     for start in ("a", ["a b"]):
@@ -169,8 +183,16 @@ def test_words_without_probability_are_ranked_last():
         (["a", " ", "b"], ValueError, r"BigramModel\.rank: candidate 1 is empty; leave it out"),
         ("a b", TypeError, r"BigramModel\.rank: a single str is ambiguous"),
         (b"a b", TypeError, r"BigramModel\.rank: a single bytes is ambiguous"),
-        ([b"a b"], TypeError, r"BigramModel\.rank: a sentence is a str or a list of str, got b'a b' of type bytes"),
-        (lambda: iter([(0, 1)]), TypeError, r"BigramModel\.rank reads sentences, and its reader gave the word ids"),
+        (
+            [b"a b"],
+            TypeError,
+            r"BigramModel\.rank: a sentence is a str or a list of str, got b'a b' of type bytes",
+        ),
+        (
+            lambda: iter([(0, 1)]),
+            TypeError,
+            r"BigramModel\.rank reads sentences, and its reader gave the word ids",
+        ),
     ],
 )
 def test_candidates_that_cannot_be_ranked(model, candidates, error, message):
@@ -181,5 +203,8 @@ def test_candidates_that_cannot_be_ranked(model, candidates, error, message):
 
 
 def test_the_score_of_a_sentence_does_not_depend_on_those_before_it(model):
-    alone = model.score_samples(UNSEEN)  # its log-probabilities have more digits than those of a network
-    assert model.score_samples([*SENTENCES * 50, *UNSEEN])[-len(UNSEEN) :].tobytes() == alone.tobytes()
+    # its log-probabilities have more digits than those of a network
+    alone = model.score_samples(UNSEEN)
+    assert (
+        model.score_samples([*SENTENCES * 50, *UNSEEN])[-len(UNSEEN) :].tobytes() == alone.tobytes()
+    )

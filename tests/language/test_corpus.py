@@ -26,12 +26,18 @@ def learned(min_count=1, max_words=None, words=WORDS, counts=COUNTS):
 def test_by_frequency_then_alphabet():
     vocabulary = learned()
     assert vocabulary.words == ["a", "b", "</s>", "c", "<unk>", "d", "<s>"]
-    assert (vocabulary.start_id, vocabulary.end_id, vocabulary.unknown_id, vocabulary.n_classes) == (6, 2, 4, 6)
+    assert (
+        vocabulary.start_id,
+        vocabulary.end_id,
+        vocabulary.unknown_id,
+        vocabulary.n_classes,
+    ) == (6, 2, 4, 6)
     assert len(vocabulary) == 7
 
 
 def test_words_left_out_count_as_unknown():
-    assert learned(min_count=3).words == ["a", "b", "</s>", "<unk>", "c", "<s>"]  # 2 + 1 unknown, before c by alphabet
+    # 2 + 1 unknown, before c by alphabet
+    assert learned(min_count=3).words == ["a", "b", "</s>", "<unk>", "c", "<s>"]
     assert learned(max_words=1).words == ["<unk>", "a", "</s>", "<s>"]  # 2 + 5 + 3 + 1
 
 
@@ -58,8 +64,14 @@ GAPS = [{}, {"a": 1}, {"a": 0, "b": 0}, {"a": 0, "b": 2}]
 
 @pytest.mark.parametrize("wrong", [*NO_DICTS, *GAPS], ids=str)
 def test_what_is_no_dict_of_ids(wrong):
-    message = f"must give its {len(wrong)} words the ids 0, 1, 2" if wrong in GAPS else "must be a dict of words"
-    with pytest.raises(ValueError if wrong in GAPS else TypeError, match=f"Model: vocabulary {message}"):
+    message = (
+        f"must give its {len(wrong)} words the ids 0, 1, 2"
+        if wrong in GAPS
+        else "must be a dict of words"
+    )
+    with pytest.raises(
+        ValueError if wrong in GAPS else TypeError, match=f"Model: vocabulary {message}"
+    ):
         vocabulary_from_dict(wrong, caller="Model")
 
 
@@ -70,7 +82,9 @@ def test_special_tokens_of_the_user():
     )
     assert vocabulary.words == ["]", "a", "</s>", "?", "["]
     assert vocabulary.encode(["</s>", "]", "[", "q"]).tolist() == [2, 3, 3, 3]
-    vocabulary, id_map = vocabulary_from_dict({"<s>": 0, "[": 1, "]": 2}, special_tokens=tokens, caller="Model")
+    vocabulary, id_map = vocabulary_from_dict(
+        {"<s>": 0, "[": 1, "]": 2}, special_tokens=tokens, caller="Model"
+    )
     assert vocabulary.words == ["<s>", "]", "?", "["]
     assert id_map.tolist() == [0, 3, 1]
 
@@ -89,12 +103,16 @@ def test_a_code_is_the_hash_and_the_packed_bits(words, n_projections, n_bits, se
     if words:
         projector = SGNNProjector(n_projections=n_projections, n_bits=n_bits, random_state=seed)
         bits = np.unpackbits(np.ascontiguousarray(codes[:, 1:]).view(np.uint8), axis=1)
-        np.testing.assert_array_equal(bits[:, :n], projector.transform(CharNgramFeaturizer().transform(words)))
+        np.testing.assert_array_equal(
+            bits[:, :n], projector.transform(CharNgramFeaturizer().transform(words))
+        )
         assert not bits[:, n:].any()
 
 
 def test_lone_surrogates_are_refused():
-    with pytest.raises(ValueError, match=r"embedding='sgnn'.*'a\\ud800' holds the lone surrogate '\\ud800'"):
+    with pytest.raises(
+        ValueError, match=r"embedding='sgnn'.*'a\\ud800' holds the lone surrogate '\\ud800'"
+    ):
         ProjectionEncoder(2, 5, 0).encode(["b", "a\ud800"])
 
 

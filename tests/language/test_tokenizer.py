@@ -32,20 +32,30 @@ def test_contexts_are_padded_ids():
 
 
 def test_windows_of_the_users_ids():
-    vocabulary, id_map = vocabulary_from_dict({"<s>": 0, "a": 1, "b": 2, "<unk>": 3}, caller="Model")
+    vocabulary, id_map = vocabulary_from_dict(
+        {"<s>": 0, "a": 1, "b": 2, "<unk>": 3}, caller="Model"
+    )
     tokenizer = make_tokenizer(3, vocabulary=vocabulary, id_map=id_map)
     windows = tokenizer.read(lambda: iter([(0, 1, 2), (1, 2, 3)]))
     assert spelled(windows, vocabulary.words) == ["<s> a b", "a b <unk>"]
     assert windows.offsets.tolist() == [0, 1, 2]
-    for wrong, message in (((1, 2, 4), "the id 4, and vocabulary has 4"), ((-1, 2, 1), "the id -1")):
+    for wrong, message in (
+        ((1, 2, 4), "the id 4, and vocabulary has 4"),
+        ((-1, 2, 1), "the id -1"),
+    ):
         with pytest.raises(ValueError, match=message):
             tokenizer.read(lambda wrong=wrong: iter([wrong]))
     with pytest.raises(ValueError, match="ends with <s>, which is never predicted"):
         tokenizer.read(lambda: iter([(1, 2, 0)]))
     for word_encoder in ENCODERS:
-        encoding = make_tokenizer(3, vocabulary=vocabulary, id_map=id_map, word_encoder=word_encoder)
+        encoding = make_tokenizer(
+            3, vocabulary=vocabulary, id_map=id_map, word_encoder=word_encoder
+        )
         start, a, b = word_encoder.encode(["<s>", "a", "b"]).tolist()
-        assert contexts_of(encoding.read(lambda: iter([(0, 1, 2), (1, 2, 3)]))) == [[start, a], [a, b]]
+        assert contexts_of(encoding.read(lambda: iter([(0, 1, 2), (1, 2, 3)]))) == [
+            [start, a],
+            [a, b],
+        ]
     with pytest.raises(ValueError, match="does not know the words"):
         make_tokenizer(3).read(lambda: iter([(1, 2, 3)]))
 
@@ -53,11 +63,20 @@ def test_windows_of_the_users_ids():
 def test_words_are_learned_from_training_sentences_alone():
     corpus = read_corpus(["a b", "c", "a"], order=2, caller="Model")
     validation = np.array([False, True, False])
-    assert build_tokenizer(BigramModel(), corpus, order=2).vocabulary.words == ["</s>", "a", "b", "c", "<unk>", "<s>"]
+    assert build_tokenizer(BigramModel(), corpus, order=2).vocabulary.words == [
+        "</s>",
+        "a",
+        "b",
+        "c",
+        "<unk>",
+        "<s>",
+    ]
     words = build_tokenizer(BigramModel(), corpus, order=2, validation=validation).vocabulary.words
     assert words == ["</s>", "a", "b", "<unk>", "<s>"]
     ids = read_corpus(lambda: iter([(0, 1)]), order=2, caller="Model")
-    with pytest.raises(ValueError, match="BigramModel got word ids from its reader and does not know the words"):
+    with pytest.raises(
+        ValueError, match="BigramModel got word ids from its reader and does not know the words"
+    ):
         build_tokenizer(BigramModel(), ids, order=2)
 
 
@@ -98,7 +117,18 @@ def words_of(corpus):
         lambda: (tuple(sentence.split()) for sentence in SENTENCES),
         ["<s> a b a </s>", "<s> </s>", ["<s>", "c", "b", "</s>"]],
     ],
-    ids=["list", "tuple", "tokens", "generator", "str array", "object array", "series", "reader", "tuples", "special"],
+    ids=[
+        "list",
+        "tuple",
+        "tokens",
+        "generator",
+        "str array",
+        "object array",
+        "series",
+        "reader",
+        "tuples",
+        "special",
+    ],
 )
 def test_all_kinds_of_sentences(X):
     corpus = read(X)
@@ -117,17 +147,27 @@ def test_a_file(tmp_path):
 
 def test_word_ids_from_a_reader():
     table = np.array([[1, 2, 3], [4, 5, 6]])
-    for X in (lambda: iter([(1, 2, 3), [4, 5, np.int64(6)]]), lambda: iter(table), lambda: table.astype(np.uint16)):
+    for X in (
+        lambda: iter([(1, 2, 3), [4, 5, np.int64(6)]]),
+        lambda: iter(table),
+        lambda: table.astype(np.uint16),
+    ):
         corpus = read(X)
         assert isinstance(corpus, EncodedWindows)
         assert corpus.ids.tolist() == [[1, 2, 3], [4, 5, 6]]
-    with pytest.raises(ValueError, match=r"Model\(order=3\) reads windows of 3 word ids.*\(1, 2\) of 2 as item 1"):
+    with pytest.raises(
+        ValueError, match=r"Model\(order=3\) reads windows of 3 word ids.*\(1, 2\) of 2 as item 1"
+    ):
         read(lambda: iter([(1, 2, 3), (1, 2)]))
 
 
-@pytest.mark.parametrize("wrong", ["a b c", ("a", "b", "c"), (1, 2, 2.5), (1, 2, 2**70), 7, None], ids=str)
+@pytest.mark.parametrize(
+    "wrong", ["a b c", ("a", "b", "c"), (1, 2, 2.5), (1, 2, 2**70), 7, None], ids=str
+)
 def test_a_reader_of_word_ids_and_other_things(wrong):
-    with pytest.raises(TypeError, match=r"Model: its reader began with tuples of word ids.* as item 1"):
+    with pytest.raises(
+        TypeError, match=r"Model: its reader began with tuples of word ids.* as item 1"
+    ):
         read(lambda: iter([(1, 2, 3), wrong]))
 
 
@@ -137,6 +177,8 @@ def test_a_reader_of_no_iterator(wrong):
         read(lambda: wrong)
 
 
-@pytest.mark.parametrize("X", [[], lambda: iter([]), list, ()], ids=["list", "reader", "list reader", "tuple"])
+@pytest.mark.parametrize(
+    "X", [[], lambda: iter([]), list, ()], ids=["list", "reader", "list reader", "tuple"]
+)
 def test_no_sentences(X):
     assert len(read(X)) == 0

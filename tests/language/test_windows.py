@@ -30,15 +30,21 @@ PAIRS = WordWindows(NUMBERS, NUMBERS, np.arange(1, 101), np.array([0, 100]), 2)
 
 
 @given(SENTENCE_OF_LETTERS, ORDERS)
-def test_reference_padding_equals_the_reference_implementation(words: list[str], order: int) -> None:
+def test_reference_padding_equals_the_reference_implementation(
+    words: list[str], order: int
+) -> None:
     windows = sentence_windows(words, order=order, padding="reference")
-    assert [(*context, word) for context, word in windows] == list(reference_windows(" ".join(words), order))
+    assert [(*context, word) for context, word in windows] == list(
+        reference_windows(" ".join(words), order)
+    )
 
 
 @given(SENTENCE_OF_LETTERS, ORDERS)
 def test_full_padding_predicts_every_word(words: list[str], order: int) -> None:
     windows = sentence_windows(" ".join(["<s>", *words, "</s>"]), order=order, padding="full")
-    assert [" ".join([*context, word]) for context, word in windows] == windows_of(words, order, "full")
+    assert [" ".join([*context, word]) for context, word in windows] == windows_of(
+        words, order, "full"
+    )
 
 
 def far_windows(sentences, order, padding, far):
@@ -73,7 +79,9 @@ def test_windows_by_hand(sentences, order, padding, far):
     assert np.diff(windows.offsets).tolist() == [len(rows) for rows in expected]
     mask = np.array([len(sentence) % 2 == 0 for sentence in sentences], dtype=bool)
     part = windows.select(mask)
-    assert spelled(part) == [row for rows, selected in zip(expected, mask, strict=True) if selected for row in rows]
+    assert spelled(part) == [
+        row for rows, selected in zip(expected, mask, strict=True) if selected for row in rows
+    ]
     assert part.offsets[-1] == len(part)
 
 
@@ -90,7 +98,9 @@ def test_contexts_of_beginnings_are_those_of_the_text(word_encoder, n_words, acr
             before = [*before, *words, "</s>"]
     assert tokenizer.encode_contexts(beginnings).tolist() == contexts_of(windows)
     dataset, rows = WindowDataset(windows), torch.arange(len(windows))
-    assert all(map(torch.equal, dataset.take(rows.numpy()), dataset.on_device(torch.device("cpu"))(rows)))
+    assert all(
+        map(torch.equal, dataset.take(rows.numpy()), dataset.on_device(torch.device("cpu"))(rows))
+    )
 
 
 def test_a_far_context_is_stored_and_needs_sentences():
@@ -105,7 +115,9 @@ def test_a_far_context_is_stored_and_needs_sentences():
 @pytest.mark.parametrize("word_encoder", ENCODERS)
 @pytest.mark.parametrize("padding", ["full", "reference"])
 def test_encoded_contexts_tell_unknown_words_apart(word_encoder, padding):
-    windows = make_tokenizer(order=3, padding=padding, word_encoder=word_encoder).read(["I zebra", "zebra zebu"])
+    windows = make_tokenizer(order=3, padding=padding, word_encoder=word_encoder).read(
+        ["I zebra", "zebra zebu"]
+    )
     contexts, y = windows.take(np.arange(len(windows)))
     start, me, zebra, zebu = word_encoder.encode(["<s>", "I", "zebra", "zebu"]).tolist()
     expected = [([start, start], 0), ([start, me], 8), ([me, zebra], 7)]
@@ -133,12 +145,18 @@ def test_other_words_have_another_digest():
     for word_encoder in ENCODERS:
         assert digest_of("I zebra", word_encoder) == digest_of("I zebra", word_encoder)
         assert digest_of("I zebra", word_encoder) != digest_of("I zebu", word_encoder)
-    assert digest_of("I zebra", PROJECTION_ENCODER) != digest_of("I zebra", ProjectionEncoder(5, 14, seed=4))
+    assert digest_of("I zebra", PROJECTION_ENCODER) != digest_of(
+        "I zebra", ProjectionEncoder(5, 14, seed=4)
+    )
 
 
 def test_single_windows():
     windows = WindowDataset(make_tokenizer(order=3).read(["I have"]))
-    assert [(*context.tolist(), target.item()) for context, target in windows] == [(9, 9, 0), (9, 0, 1), (0, 1, 7)]
+    assert [(*context.tolist(), target.item()) for context, target in windows] == [
+        (9, 9, 0),
+        (9, 0, 1),
+        (0, 1, 7),
+    ]
     assert windows[-1][1].item() == windows[np.int64(2)][1].item() == 7
     context, target = next(iter(DataLoader(windows, batch_size=2)))
     assert (context.tolist(), target.tolist()) == ([[9, 9], [9, 0]], [0, 1])
@@ -150,7 +168,9 @@ def test_single_windows():
 @given(st.integers(1, 40), st.integers(1, 50), st.booleans())
 def test_batches_hold_every_window_once(n_windows, batch_size, shuffle):
     windows = PAIRS.evenly_spaced(n_windows)
-    batches = Batches(WindowDataset(windows), batch_size, shuffle=shuffle, generator=np.random.default_rng(0))
+    batches = Batches(
+        WindowDataset(windows), batch_size, shuffle=shuffle, generator=np.random.default_rng(0)
+    )
     parts = list(batches)
     assert len(parts) == len(batches)
     assert all(len(target) == batch_size for _, target in parts[:-1])

@@ -27,22 +27,32 @@ def test_the_vectors_are_repeatable_and_bounded(monkeypatch):
     first = cooccurrence_vectors(data.windows, n_classes, n_components=4, seed=0)
     assert first.shape == (n_classes, 4)
     assert first.dtype == np.float32
-    assert first.tobytes() == cooccurrence_vectors(data.windows, n_classes, n_components=4, seed=0).tobytes()
+    assert (
+        first.tobytes()
+        == cooccurrence_vectors(data.windows, n_classes, n_components=4, seed=0).tobytes()
+    )
     assert not first[data.tokenizer.vocabulary.unknown_id].any()  # it does not occur
     monkeypatch.setattr(_language_net, "_BLOCK_SIZE", 7)
-    np.testing.assert_allclose(cooccurrence_vectors(data.windows, n_classes, n_components=4, seed=0), first, atol=1e-6)
+    np.testing.assert_allclose(
+        cooccurrence_vectors(data.windows, n_classes, n_components=4, seed=0), first, atol=1e-6
+    )
     monkeypatch.setattr(_language_net, "_MAX_CONTEXT_WORDS", 2)
     assert cooccurrence_vectors(data.windows, n_classes).shape == (n_classes, 4)
 
 
 def test_the_vectors_are_the_same_at_any_number_of_threads():
     words = np.arange(400)
-    sentences = [[f"w{i}" for i in RNG.choice(words, 10, p=(words + 1) / (words + 1).sum())] for _ in range(500)]
+    sentences = [
+        [f"w{i}" for i in RNG.choice(words, 10, p=(words + 1) / (words + 1).sum())]
+        for _ in range(500)
+    ]
     data = read_training_data(HsigmoidLanguageModel(order=4), sentences)
     vectors = []
     for n_threads in (1, 2):
         with threadpool_limits(n_threads, user_api="blas"):
-            vectors.append(cooccurrence_vectors(data.windows, data.tokenizer.vocabulary.n_classes, seed=0))
+            vectors.append(
+                cooccurrence_vectors(data.windows, data.tokenizer.vocabulary.n_classes, seed=0)
+            )
     assert vectors[0].tobytes() == vectors[1].tobytes()
 
 
@@ -68,7 +78,10 @@ def test_frequent_words_have_small_clusters():
     tree = word_clusters(counts, RNG.normal(size=(900, 5)).astype(np.float32), seed=0)
     assert tree.max_depth == 2
     assert tree.arities[0] == 45
-    below_root, of_equal_words = tree.expected_cost(counts) - 45, tree.expected_cost(np.ones(900)) - 45
+    below_root, of_equal_words = (
+        tree.expected_cost(counts) - 45,
+        tree.expected_cost(np.ones(900)) - 45,
+    )
     assert below_root < 0.9 * of_equal_words
 
 

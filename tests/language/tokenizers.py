@@ -13,13 +13,17 @@ PROJECTION_ENCODER = ProjectionEncoder(5, 14, seed=3)
 ENCODERS = [HashEncoder(), PROJECTION_ENCODER]
 
 
-def make_tokenizer(order=5, padding="full", word_encoder=None, id_map=None, vocabulary=None, far=None):
+def make_tokenizer(
+    order=5, padding="full", word_encoder=None, id_map=None, vocabulary=None, far=None
+):
     vocabulary, far = vocabulary or Vocabulary(WORDS), far or FarContext()
     return Tokenizer(vocabulary, id_map, order, padding, word_encoder, "Model", far)
 
 
 def encode(tokenizer: Tokenizer, contexts) -> np.ndarray:
-    return tokenizer.encode_contexts(tokenizer.read_contexts(contexts, keep_end=tokenizer.far.across_sentences))
+    return tokenizer.encode_contexts(
+        tokenizer.read_contexts(contexts, keep_end=tokenizer.far.across_sentences)
+    )
 
 
 def contexts_of(windows: WordWindows):
@@ -28,4 +32,7 @@ def contexts_of(windows: WordWindows):
 
 def spelled(windows: WordWindows, words=(*WORDS, "<s>")) -> list[str]:
     contexts, y = windows.take(np.arange(len(windows)))
-    return [" ".join(words[word_id] for word_id in row) for row in np.column_stack([contexts, y]).tolist()]
+    return [
+        " ".join(words[word_id] for word_id in row)
+        for row in np.column_stack([contexts, y]).tolist()
+    ]

@@ -13,7 +13,8 @@ from sklearn_hashnlp.optim import RowwiseAdagrad
 
 from . import hash_tables
 
-# An id twice in a document and in others, an empty document, one whose counts are all zero, ids of more than 32 bits.
+# An id twice in a document and in others, an empty document, one whose counts are all zero, ids of
+# more than 32 bits.
 IDS = torch.tensor([3, 999, 3, 2**31 - 2, 5, -6, 7 + 2**32, 8, 3, 3])
 OFFSETS = torch.tensor([0, 3, 3, 4, 8, 10, 10])
 COUNTS = torch.tensor([1.0, 2.0, -0.5, 3.0, 1.0, 0.0, -2.0, 1.5, 0.0, 0.0], dtype=torch.float64)
@@ -24,7 +25,8 @@ NAMES = ("pool", "importance")
 def make(**options):
     bag = hash_tables.make(HashEmbeddingBag, **options)
     if bag.importance is not None:
-        bag.importance.data[bag.locate(torch.tensor([999]))[0]] = 0  # a feature that no training row had
+        # a feature that no training row had
+        bag.importance.data[bag.locate(torch.tensor([999]))[0]] = 0
     return bag
 
 
@@ -44,7 +46,9 @@ def assert_the_same(compiled, plain, *inputs, rtol=1e-10, atol=1e-12):
     assert is_compiled(ours)
     assert not is_compiled(theirs)
     torch.testing.assert_close(ours, theirs, rtol=rtol, atol=atol)
-    upstream = torch.randn(theirs.shape, dtype=theirs.dtype, generator=torch.Generator().manual_seed(1))
+    upstream = torch.randn(
+        theirs.shape, dtype=theirs.dtype, generator=torch.Generator().manual_seed(1)
+    )
     for documents in (ours, theirs):
         documents.backward(upstream)
     for name in NAMES:
@@ -63,7 +67,9 @@ def test_ids_that_are_their_own_rows(variant):
     ids, offsets, counts = INPUTS
     assert_the_same(compiled, plain, ids % 1000, offsets, counts)
     for bag in (compiled, plain):
-        with pytest.raises(ValueError, match="HashEmbeddingBag: with hash_rows=False ids must be from 0 to 999"):
+        with pytest.raises(
+            ValueError, match="HashEmbeddingBag: with hash_rows=False ids must be from 0 to 999"
+        ):
             bag(torch.full_like(ids, 1000), offsets, counts)
 
 
@@ -79,25 +85,35 @@ OPTIONS = st.fixed_dictionaries(
         "embedding_dim": st.sampled_from([1, 2, 5, 7, 8, 9, 17, 33]),
     }
 )
-COUNT = st.sampled_from([0.0, 1.0, 1.0, 2.0, -1.0]) | st.integers(-64, 64).map(lambda count: count / 16)
+COUNT = st.sampled_from([0.0, 1.0, 1.0, 2.0, -1.0]) | st.integers(-64, 64).map(
+    lambda count: count / 16
+)
 
 
 @given(
     options=OPTIONS,
-    documents=st.lists(st.lists(st.tuples(st.integers(0, 5) | st.integers(), COUNT), max_size=8), max_size=8),
+    documents=st.lists(
+        st.lists(st.tuples(st.integers(0, 5) | st.integers(), COUNT), max_size=8), max_size=8
+    ),
 )
 def test_any_documents_and_any_options(options, documents):
     ids = [(key + 2**63) % 2**64 - 2**63 for document in documents for key, _ in document]
     counts = [count for document in documents for _, count in document]
     offsets = torch.tensor([0, *map(len, documents)]).cumsum(0)
-    inputs = torch.tensor(ids, dtype=torch.int64), offsets, torch.tensor(counts, dtype=torch.float64)
+    inputs = (
+        torch.tensor(ids, dtype=torch.int64),
+        offsets,
+        torch.tensor(counts, dtype=torch.float64),
+    )
     compiled, plain = make_both(**options)
     for each in (inputs, INPUTS):
         # Where the weights of a document cancel, only what is absolute can be asked.
         assert_the_same(compiled, plain, *each, atol=1e-10)
 
 
-@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int32, torch.uint32, torch.uint64])
+@pytest.mark.parametrize(
+    "dtype", [torch.int8, torch.uint8, torch.int32, torch.uint32, torch.uint64]
+)
 def test_ids_and_offsets_of_other_integers(dtype):
     compiled, plain = make_both(normalize="l2")
     ids = torch.tensor([3, 100, 3, 7]).to(dtype)
@@ -118,7 +134,9 @@ def test_inputs_and_gradients_need_not_be_contiguous():
     for bag in (compiled, plain):
         bag.zero_grad()
         bag(*INPUTS).sum().backward()  # one number, expanded
-    torch.testing.assert_close(compiled.pool.grad.to_dense(), plain.pool.grad, rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(
+        compiled.pool.grad.to_dense(), plain.pool.grad, rtol=1e-10, atol=1e-12
+    )
 
 
 def test_single_precision_is_close_to_plain_torch():
@@ -140,7 +158,10 @@ def test_gradients_that_are_not_needed_are_not_computed():
             bag(*INPUTS).square().sum().backward()
         assert getattr(compiled, frozen).grad is None
         torch.testing.assert_close(
-            getattr(compiled, trained).grad.to_dense(), getattr(plain, trained).grad, rtol=1e-10, atol=1e-12
+            getattr(compiled, trained).grad.to_dense(),
+            getattr(plain, trained).grad,
+            rtol=1e-10,
+            atol=1e-12,
         )
     compiled.requires_grad_(False)
     assert not compiled(*INPUTS).requires_grad
@@ -151,18 +172,23 @@ def test_gradients_that_are_not_needed_are_not_computed():
 def test_grad_equals_backward_and_can_run_twice():
     bag = make(sparse=True, normalize="l2")
     loss = bag(*INPUTS).square().sum()
-    results = [torch.autograd.grad(loss, (bag.pool, bag.importance), retain_graph=True) for _ in range(2)]
+    results = [
+        torch.autograd.grad(loss, (bag.pool, bag.importance), retain_graph=True) for _ in range(2)
+    ]
     loss.backward()
     for gradients in results:
         for name, gradient in zip(NAMES, gradients, strict=True):
             assert torch.equal(gradient.to_dense(), getattr(bag, name).grad.to_dense())
 
 
-@pytest.mark.parametrize("power", [1, 2])  # of 1 the gradient that comes in is a constant, and torch sees no graph
+# of 1 the gradient that comes in is a constant, and torch sees no graph
+@pytest.mark.parametrize("power", [1, 2])
 def test_a_second_derivative_is_refused(power):
     bag = make(sparse=True, normalize="l2")
     loss = bag(*INPUTS).pow(power).sum()
-    with pytest.raises(RuntimeError, match="first derivatives only, but create_graph=True needs more"):
+    with pytest.raises(
+        RuntimeError, match="first derivatives only, but create_graph=True needs more"
+    ):
         torch.autograd.grad(loss, bag.pool, create_graph=True)
 
 
@@ -220,7 +246,9 @@ def test_transformed_programs_run_in_plain_torch():
 
 
 @pytest.mark.usefixtures("_no_kernels")
-@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning", "ignore::torch.jit.TracerWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.torch.jit:DeprecationWarning", "ignore::torch.jit.TracerWarning"
+)
 @pytest.mark.parametrize(
     "trace",
     [

@@ -33,10 +33,14 @@ def assert_the_same(layer, batch, rtol=1e-9, atol=1e-11):
     assert is_compiled(ours)
     assert not is_compiled(theirs)
     torch.testing.assert_close(ours, theirs, rtol=rtol, atol=atol)
-    upstream = torch.randn(theirs.shape, dtype=theirs.dtype, generator=torch.Generator().manual_seed(1))
+    upstream = torch.randn(
+        theirs.shape, dtype=theirs.dtype, generator=torch.Generator().manual_seed(1)
+    )
     sources = [batch[0], *layer.parameters()]
     for source, our, their in zip(
-        sources, *(torch.autograd.grad(log_probs, sources, upstream) for log_probs in (ours, theirs)), strict=True
+        sources,
+        *(torch.autograd.grad(log_probs, sources, upstream) for log_probs in (ours, theirs)),
+        strict=True,
     ):
         assert our.is_sparse == their.is_sparse == (layer.sparse and source is not batch[0])
         if our.is_sparse:
@@ -129,7 +133,9 @@ def test_features_without_columns_have_second_derivatives():
     layer = make(MIXED, n_direct=11)
     inputs, target, features = batch_for(layer, 6, n_features=0)
     loss = layer(inputs, target, features)[1]
-    of_inputs, of_direct = torch.autograd.grad(loss, (inputs, layer.direct), create_graph=True, allow_unused=True)
+    of_inputs, of_direct = torch.autograd.grad(
+        loss, (inputs, layer.direct), create_graph=True, allow_unused=True
+    )
     assert of_direct is None or not of_direct.any()
     of_inputs.square().sum().backward()
     assert inputs.grad.any()

@@ -1,4 +1,6 @@
-"""The dense network against numpy, its dropout and standardization; heads over documents of hash embeddings."""
+"""The dense network against numpy, its dropout and standardization; heads over documents of hash
+embeddings.
+"""
 
 import numpy as np
 import pytest
@@ -19,7 +21,11 @@ PACKED = np.packbits(BITS, axis=1)
 def make(*, packed=False, hidden=(7, 5), **options):
     torch.manual_seed(0)
     layers = DenseNetwork(
-        24, packed=packed, hidden_sizes=hidden, num_classes=3, **{"dropout": 0.5, "input_dropout": 0.2} | options
+        24,
+        packed=packed,
+        hidden_sizes=hidden,
+        num_classes=3,
+        **{"dropout": 0.5, "input_dropout": 0.2} | options,
     )
     layers.standardize.update(BITS.astype(np.float64))
     return layers
@@ -68,7 +74,9 @@ def test_dropout_depends_on_its_seed_alone():
 
 
 def test_each_dropout_layer_has_its_own_draws():
-    layers = DenseNetwork(50, packed=False, hidden_sizes=[50], num_classes=2, dropout=0.5, input_dropout=0.5).train()
+    layers = DenseNetwork(
+        50, packed=False, hidden_sizes=[50], num_classes=2, dropout=0.5, input_dropout=0.5
+    ).train()
     first, second = layers.head[0], layers.head[3]
     with layers.seeded(0):
         assert first(torch.ones(1, 50)).tolist() != second(torch.ones(1, 50)).tolist()
@@ -90,9 +98,13 @@ def standardize_by(*parts):
 )
 def test_updates_with_parts_are_an_update_with_all_rows(n_rows, n_columns, cuts, offset, size):
     rows = offset + size * np.random.default_rng(n_rows).normal(size=(n_rows, n_columns))
-    parts = [part for part in np.split(rows, sorted(cut for cut in cuts if cut < n_rows)) if len(part)]
+    parts = [
+        part for part in np.split(rows, sorted(cut for cut in cuts if cut < n_rows)) if len(part)
+    ]
     standardize = standardize_by(*parts)
-    np.testing.assert_allclose(standardize.mean.numpy(), rows.mean(axis=0), rtol=1e-9, atol=1e-9 * size)
+    np.testing.assert_allclose(
+        standardize.mean.numpy(), rows.mean(axis=0), rtol=1e-9, atol=1e-9 * size
+    )
     expected = np.sqrt(rows.var(axis=0).mean()) or 1.0
     np.testing.assert_allclose(float(standardize.scale), expected, rtol=1e-6)
 
@@ -101,10 +113,13 @@ def test_a_rare_bit_does_not_become_large():
     bits = np.zeros((1000, 50))
     bits[:, :49] = RNG.integers(0, 2, (1000, 49))
     bits[0, 49] = 1
-    assert standardize_by(bits)(torch.from_numpy(bits[:1]))[0, 49] < 3  # by its own deviation it would be 31
+    # by its own deviation it would be 31
+    assert standardize_by(bits)(torch.from_numpy(bits[:1]))[0, 49] < 3
 
 
-@pytest.mark.parametrize("rows", [np.ones((1, 3)), np.full((7, 3), 0.7), np.full((9, 2), 1e30), np.zeros((4, 2))])
+@pytest.mark.parametrize(
+    "rows", [np.ones((1, 3)), np.full((7, 3), 0.7), np.full((9, 2), 1e30), np.zeros((4, 2))]
+)
 def test_rows_without_variance_are_not_scaled(rows):
     standardize = standardize_by(rows)
     assert float(standardize.scale) == 1
@@ -144,7 +159,9 @@ def test_a_copy_in_float64_shares_the_tree_only():
     assert not double.training
     assert {parameter.dtype for parameter in head.parameters()} == {torch.float32}
     assert head.training
-    torch.testing.assert_close(double.scores(DOCUMENTS.double()).float(), head.eval().scores(DOCUMENTS))
+    torch.testing.assert_close(
+        double.scores(DOCUMENTS.double()).float(), head.eval().scores(DOCUMENTS)
+    )
 
 
 def test_initial_weights_of_a_tree_are_long_without_hidden_layers():

@@ -21,7 +21,9 @@ WIDE_IDS = [7, 7 + 2**32, 2**62 + 2**31, -1, -(2**63), 2**63 - 1]
 @pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
 @pytest.mark.parametrize("variant", ["improved", "paper", "standard"])
 def test_vectors_follow_the_formula(variant, aggregation, num_hashes, append_weight):
-    module = make(variant=variant, aggregation=aggregation, num_hashes=num_hashes, append_weight=append_weight)
+    module = make(
+        variant=variant, aggregation=aggregation, num_hashes=num_hashes, append_weight=append_weight
+    )
     for ids in (IDS, WIDE_IDS):
         expected = torch.tensor([oracle.embed(key, module) for key in ids], dtype=torch.float64)
         torch.testing.assert_close(module(torch.tensor(ids)), expected)
@@ -36,11 +38,15 @@ def test_without_hash_rows_an_id_is_its_own_row(variant):
     expected = torch.tensor([oracle.embed(key, module) for key in ids], dtype=torch.float64)
     torch.testing.assert_close(module(torch.tensor(ids)), expected)
     for outside in (-1, 40):
-        with pytest.raises(ValueError, match=rf"ids must be from 0 to 39, got .*{outside}.*Increase num_embeddings"):
+        with pytest.raises(
+            ValueError, match=rf"ids must be from 0 to 39, got .*{outside}.*Increase num_embeddings"
+        ):
             module(torch.tensor([3, outside]))
     assert "hash_rows=False" in repr(module)
     assert "hash_rows" not in repr(make(variant=variant))
-    message = rf"trained with variant='{variant}', hash_rows=False, this module has .*hash_rows=True\."
+    message = (
+        rf"trained with variant='{variant}', hash_rows=False, this module has .*hash_rows=True\."
+    )
     with pytest.raises(ValueError, match=message):
         make(variant=variant).load_state_dict(module.state_dict())
 
@@ -69,10 +75,14 @@ def test_frozen_tables(frozen, sparse):
     module = make(sparse=sparse)
     getattr(module, frozen).requires_grad_(False)
     before = {name: table.clone() for name, table in module.named_parameters()}
-    optimizer = torch.optim.SGD([table for table in module.parameters() if table.requires_grad], lr=0.1)
+    optimizer = torch.optim.SGD(
+        [table for table in module.parameters() if table.requires_grad], lr=0.1
+    )
     module(torch.tensor(IDS)).square().sum().backward()
     optimizer.step()
-    changed = {name for name, table in module.named_parameters() if not torch.equal(table, before[name])}
+    changed = {
+        name for name, table in module.named_parameters() if not torch.equal(table, before[name])
+    }
     assert changed == {"pool", "importance"} - {frozen}
 
 
@@ -86,7 +96,8 @@ def test_initial_tables_and_reset_parameters():
     assert (module.importance == 2).all()
     zeros = HashEmbedding(10**7, 20, num_buckets=10**6, pool_std=0.0, importance_init=0.0)
     sizes = {name: value.numel() for name, value in zeros.state_dict().items()}
-    assert sizes == {"pool": 20 * 10**6, "importance": 2 * 10**7, "_extra_state": 5}  # no table of hash values
+    # no table of hash values
+    assert sizes == {"pool": 20 * 10**6, "importance": 2 * 10**7, "_extra_state": 5}
     standard = HashEmbedding(10**7, 20, num_buckets=10**6, variant="standard", pool_std=0.0)
     assert sum(table.numel() for table in standard.parameters()) == 200_000_000
     assert standard.importance is None
@@ -108,7 +119,10 @@ def test_a_state_loads_into_equal_hash_functions(seed):
     ("options", "message"),
     [
         ({"seed": 6}, "trained with seed=5 .modulo 2[*][*]64., this module has seed=6"),
-        ({"variant": "paper"}, "trained with variant='improved', hash_rows=True, this module has variant='paper'"),
+        (
+            {"variant": "paper"},
+            "trained with variant='improved', hash_rows=True, this module has variant='paper'",
+        ),
     ],
 )
 def test_a_state_of_other_hash_functions_is_refused(options, message):
@@ -121,7 +135,9 @@ def test_a_state_of_other_hash_functions_is_refused(options, message):
     with pytest.raises(RuntimeError, match="_extra_state"):
         make().load_state_dict({})
     state["0._extra_state"][0] = 1
-    with pytest.raises(ValueError, match="trained with hash specification 1, this module has hash specification 2"):
+    with pytest.raises(
+        ValueError, match="trained with hash specification 1, this module has hash specification 2"
+    ):
         other.load_state_dict(state)
 
 
@@ -139,10 +155,19 @@ def test_ids_are_hashed_in_transformed_and_compiled_programs(variant):
     ("options", "message"),
     [
         ({"num_embeddings": 0}, "num_embeddings must be an integer from 1 to 2147483647, got 0"),
-        ({"num_buckets": 2**31}, "num_buckets must be an integer from 1 to 2147483647, got 2147483648"),
+        (
+            {"num_buckets": 2**31},
+            "num_buckets must be an integer from 1 to 2147483647, got 2147483648",
+        ),
         ({"num_hashes": 0}, "num_hashes must be an integer from 1"),
-        ({"variant": "old"}, "variant must be one of .*'improved', 'paper', 'standard'.*, got 'old'"),
-        ({"aggregation": "mean"}, "aggregation must be one of .*'sum', 'concat', 'median'.*, got 'mean'"),
+        (
+            {"variant": "old"},
+            "variant must be one of .*'improved', 'paper', 'standard'.*, got 'old'",
+        ),
+        (
+            {"aggregation": "mean"},
+            "aggregation must be one of .*'sum', 'concat', 'median'.*, got 'mean'",
+        ),
     ],
 )
 def test_wrong_options_are_named(options, message):
@@ -168,7 +193,9 @@ def test_padding_is_zero_and_trains_nothing(variant, sparse):
     expected.square().sum().backward()
     module(ids).square().sum().backward()
     for parameter, other in zip(module.parameters(), plain.parameters(), strict=True):
-        gradient, other_gradient = (p.grad.to_dense() if sparse else p.grad for p in (parameter, other))
+        gradient, other_gradient = (
+            p.grad.to_dense() if sparse else p.grad for p in (parameter, other)
+        )
         torch.testing.assert_close(gradient, other_gradient)
     assert "padding_idx=7" in repr(module)
 
@@ -177,7 +204,10 @@ def test_padding_is_zero_and_trains_nothing(variant, sparse):
 def test_a_sparse_gradient_has_no_rows_of_padding(variant):
     module = make(variant=variant, sparse=True, padding_idx=7)
     module(torch.tensor([7, 7])).sum().backward()
-    assert all(parameter.grad is None or not parameter.grad._indices().numel() for parameter in module.parameters())
+    assert all(
+        parameter.grad is None or not parameter.grad._indices().numel()
+        for parameter in module.parameters()
+    )
 
 
 @pytest.mark.parametrize(

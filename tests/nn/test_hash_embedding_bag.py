@@ -27,7 +27,9 @@ def pack(documents, weights):
 @pytest.mark.parametrize("normalize", [None, "l1", "l2"])
 @pytest.mark.parametrize("append_weight", [True, False])
 @pytest.mark.parametrize("aggregation", ["sum", "concat", "median"])
-@pytest.mark.parametrize(("variant", "num_hashes"), [("improved", 2), ("improved", 3), ("paper", 4), ("standard", 2)])
+@pytest.mark.parametrize(
+    ("variant", "num_hashes"), [("improved", 2), ("improved", 3), ("paper", 4), ("standard", 2)]
+)
 def test_documents_follow_the_formula(variant, num_hashes, aggregation, append_weight, normalize):
     options = {"variant": variant, "num_hashes": num_hashes, "aggregation": aggregation}
     bag = make(**options, append_weight=append_weight, normalize=normalize)
@@ -43,14 +45,20 @@ def test_weights_default_to_one():
     assert torch.equal(bag(ids, offsets), bag(ids, offsets, torch.ones_like(weights)))
 
 
-@pytest.mark.parametrize(("aggregation", "normalize"), [("sum", "l2"), ("concat", None), ("median", "l1")])
+@pytest.mark.parametrize(
+    ("aggregation", "normalize"), [("sum", "l2"), ("concat", None), ("median", "l1")]
+)
 def test_gradients_are_those_of_finite_differences(aggregation, normalize):
-    bag = make(num_hashes=3, aggregation=aggregation, normalize=normalize, num_embeddings=12, num_buckets=7)
+    bag = make(
+        num_hashes=3, aggregation=aggregation, normalize=normalize, num_embeddings=12, num_buckets=7
+    )
     ids, offsets, weights = pack(DOCUMENTS, WEIGHTS)
     weights.requires_grad_()
 
     def through(pool, importance, weights):
-        return torch.func.functional_call(bag, {"pool": pool, "importance": importance}, (ids, offsets, weights))
+        return torch.func.functional_call(
+            bag, {"pool": pool, "importance": importance}, (ids, offsets, weights)
+        )
 
     assert torch.autograd.gradcheck(through, (bag.pool, bag.importance, weights))
 
@@ -65,7 +73,12 @@ WRONG = {
     "nested offsets": ([1, 2, 3], [[0, 3]], 3, r"offsets must have shape .*, got \(1, 2\)"),
     "nested ids": ([[1, 2, 3]], [0, 1], 3, r"ids must have shape \(n_values,\), .*, got \(1, 3\)"),
     "one weight": ([1, 2, 3], [0, 3], 1, r"shape \(3,\), a weight for each id, got \(1,\)"),
-    "offsets of floats": ([1], [0.0, 1.0], 1, r"offsets must have dtype int64 or int32, got torch.float32"),
+    "offsets of floats": (
+        [1],
+        [0.0, 1.0],
+        1,
+        r"offsets must have dtype int64 or int32, got torch.float32",
+    ),
     "many weights": ([1, 2, 3], [0, 3], 4, r"shape \(3,\), a weight for each id, got \(4,\)"),
 }
 
@@ -74,13 +87,17 @@ WRONG = {
 def test_wrong_documents_are_refused(fault):
     ids, offsets, n_weights, message = WRONG[fault]
     bag = make(normalize="l1")
-    ids, offsets = torch.tensor(ids), torch.tensor(offsets) if offsets else torch.empty(0, dtype=torch.int64)
+    ids, offsets = (
+        torch.tensor(ids),
+        torch.tensor(offsets) if offsets else torch.empty(0, dtype=torch.int64),
+    )
     with pytest.raises((TypeError, ValueError), match=message):
         bag(ids, offsets, torch.ones(n_weights, dtype=torch.float64))
 
 
 @pytest.mark.parametrize(
-    "aggregation", ["sum", *(pytest.param(name, marks=pytest.mark.slow) for name in ("concat", "median"))]
+    "aggregation",
+    ["sum", *(pytest.param(name, marks=pytest.mark.slow) for name in ("concat", "median"))],
 )
 def test_compiled_and_exported_bags_agree_and_still_refuse_wrong_offsets(aggregation):
     bag = make(aggregation=aggregation, normalize="l2")
@@ -88,7 +105,10 @@ def test_compiled_and_exported_bags_agree_and_still_refuse_wrong_offsets(aggrega
     expected = bag(*inputs).detach()
     wrong = inputs[0], torch.tensor([0, 900, 3, 3, 8]), inputs[2]
     torch.compiler.reset()
-    for traced in (torch.compile(bag, backend="aot_eager", fullgraph=True), torch.export.export(bag, inputs).module()):
+    for traced in (
+        torch.compile(bag, backend="aot_eager", fullgraph=True),
+        torch.export.export(bag, inputs).module(),
+    ):
         torch.testing.assert_close(traced(*inputs).detach(), expected)
         with pytest.raises(RuntimeError, match="offsets must start with 0, not decrease"):
             traced(*wrong)
@@ -101,7 +121,10 @@ def test_norms_are_checked():
 
 def test_a_bag_on_the_meta_device():
     bag = make(device="meta")
-    assert bag(torch.zeros(5, dtype=torch.int64, device="meta"), torch.zeros(3, dtype=torch.int64, device="meta")).shape
+    assert bag(
+        torch.zeros(5, dtype=torch.int64, device="meta"),
+        torch.zeros(3, dtype=torch.int64, device="meta"),
+    ).shape
 
 
 @pytest.mark.parametrize(
@@ -133,10 +156,16 @@ def test_cuda_agrees_with_the_cpu(aggregation):
 
 
 @pytest.mark.parametrize(
-    ("aggregation", "sparse", "normalize"), [("sum", True, "l2"), ("concat", True, "l1"), ("median", False, None)]
+    ("aggregation", "sparse", "normalize"),
+    [("sum", True, "l2"), ("concat", True, "l1"), ("median", False, None)],
 )
 def test_padding_is_left_out_of_the_sums(aggregation, sparse, normalize):
-    options = {"num_buckets": 11, "aggregation": aggregation, "sparse": sparse, "normalize": normalize}
+    options = {
+        "num_buckets": 11,
+        "aggregation": aggregation,
+        "sparse": sparse,
+        "normalize": normalize,
+    }
     bag, plain = (HashEmbeddingBag(40, 3, **options, padding_idx=index) for index in (7, None))
     plain.load_state_dict(bag.state_dict())
     padded = bag(torch.tensor([7, 3, 7, 5, 7]), torch.tensor([0, 3, 4, 5]))
@@ -144,10 +173,15 @@ def test_padding_is_left_out_of_the_sums(aggregation, sparse, normalize):
     torch.testing.assert_close(padded, short)
     weights = torch.tensor([2.0, 0.5, 1.0])
     padded = bag(torch.tensor([3, 7, 5]), torch.tensor([0, 3]), weights)
-    torch.testing.assert_close(padded, plain(torch.tensor([3, 5]), torch.tensor([0, 2]), weights[[0, 2]]))
+    torch.testing.assert_close(
+        padded, plain(torch.tensor([3, 5]), torch.tensor([0, 2]), weights[[0, 2]])
+    )
 
 
 def test_a_sparse_gradient_of_a_bag_has_no_rows_of_padding():
     bag = HashEmbeddingBag(40, 3, num_buckets=11, sparse=True, padding_idx=7)
     bag(torch.tensor([7, 7]), torch.tensor([0, 1, 2])).sum().backward()
-    assert all(parameter.grad is None or not parameter.grad._indices().numel() for parameter in bag.parameters())
+    assert all(
+        parameter.grad is None or not parameter.grad._indices().numel()
+        for parameter in bag.parameters()
+    )

@@ -1,4 +1,6 @@
-"""The hash functions against Python's integers and recorded values, and the hashes of word histories."""
+"""The hash functions against Python's integers and recorded values, and the hashes of word
+histories.
+"""
 
 import numpy as np
 import pytest
@@ -39,7 +41,8 @@ def test_more_functions_begin_with_the_same_constants():
 
 
 @given(
-    keys=st.lists(st.integers(0, 2**32 - 1), max_size=20) | st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20),
+    keys=st.lists(st.integers(0, 2**32 - 1), max_size=20)
+    | st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20),
     constants=st.tuples(*[st.integers(0, 2**64 - 1)] * 3),
     size=st.integers(1, 2**31 - 1),
 )
@@ -49,7 +52,9 @@ def test_torch_and_plain_integers_agree(keys, constants, size):
     assert all(0 <= slot < size for slot in expected)
 
 
-@pytest.mark.parametrize("name", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+@pytest.mark.parametrize(
+    "name", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+)
 def test_the_dtype_of_the_keys_does_not_matter(name):
     dtype = np.dtype(name)
     smallest, largest = np.iinfo(dtype).min, np.iinfo(dtype).max
@@ -70,7 +75,10 @@ def test_keys_that_are_no_integers_are_named(name):
 
 @pytest.mark.gpu
 def test_cuda_gives_the_same_slots():
-    for keys in (torch.randint(0, 2**31 - 1, (100_000,)), torch.randint(-(2**63), 2**63 - 1, (100_000,))):
+    for keys in (
+        torch.randint(0, 2**31 - 1, (100_000,)),
+        torch.randint(-(2**63), 2**63 - 1, (100_000,)),
+    ):
         for constants in hash_constants(9, 4):
             on_cpu = hash_tensor(keys, constants, 10**7)
             assert torch.equal(hash_tensor(keys.cuda(), constants, 10**7).cpu(), on_cpu)
@@ -81,17 +89,25 @@ def test_cuda_gives_the_same_slots():
 WORD_IDS = st.sampled_from([0, 0, 1]) | st.integers(0, 2**31 - 1)
 
 
-@given(st.integers(1, 4), st.lists(st.lists(WORD_IDS, min_size=4, max_size=4), max_size=5), st.sampled_from([None, 0]))
+@given(
+    st.integers(1, 4),
+    st.lists(st.lists(WORD_IDS, min_size=4, max_size=4), max_size=5),
+    st.sampled_from([None, 0]),
+)
 def test_hashes_of_histories(width, rows, padding_id):
     rows = [row[:width] for row in rows]
     context = torch.tensor(rows, dtype=torch.int64).reshape(-1, width)
-    assert history_hashes(context, padding_id).tolist() == [oracle.history_hashes(row, padding_id) for row in rows]
+    assert history_hashes(context, padding_id).tolist() == [
+        oracle.history_hashes(row, padding_id) for row in rows
+    ]
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.uint8])
 def test_histories_of_any_integer_dtype(dtype):
     context = torch.tensor([[9, 9, 4, 1], [250, 7, 7, 9]])
-    assert torch.equal(history_hashes(context.to(dtype), padding_id=9), history_hashes(context, padding_id=9))
+    assert torch.equal(
+        history_hashes(context.to(dtype), padding_id=9), history_hashes(context, padding_id=9)
+    )
 
 
 def test_histories_read_32_bits_of_a_word():

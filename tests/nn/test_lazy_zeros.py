@@ -1,4 +1,6 @@
-"""Tables of zeros: shape, dtype and device, memory only where they are written, and otherwise like any tensor."""
+"""Tables of zeros: shape, dtype and device, memory only where they are written, and otherwise like
+any tensor.
+"""
 
 import copy
 import mmap

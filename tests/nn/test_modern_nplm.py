@@ -13,14 +13,22 @@ from tests.oracles.modern_nplm import averages_of, hidden_state
 
 WORDS, PADDING = 20, 20
 RNG = np.random.default_rng(0)
-CONTEXTS = torch.from_numpy(np.where(RNG.random((9, 8)) < 0.3, PADDING, RNG.integers(0, WORDS, (9, 8))))
+CONTEXTS = torch.from_numpy(
+    np.where(RNG.random((9, 8)) < 0.3, PADDING, RNG.integers(0, WORDS, (9, 8)))
+)
 CONTEXTS[0] = PADDING
 TARGETS = torch.from_numpy(RNG.integers(0, WORDS, 9))
 
 
 def make(seed=0, **options):
     torch.manual_seed(seed)
-    options = {"order": 4, "embedding_dim": 5, "hidden_size": 7, "num_classes": WORDS, "output": "softmax"} | options
+    options = {
+        "order": 4,
+        "embedding_dim": 5,
+        "hidden_size": 7,
+        "num_classes": WORDS,
+        "output": "softmax",
+    } | options
     model = NPLM(WORDS + 1, padding_id=PADDING, **options).double().eval()
     for parameter in model.parameters():  # blocks begin as zeros
         parameter.data.add_(torch.randn_like(parameter), alpha=0.3)
@@ -62,7 +70,10 @@ def test_averages_of_hash_embeddings():
 @pytest.mark.parametrize("sparse", [False, True])
 def test_gradients_of_averages(sparse):
     torch.manual_seed(0)
-    layer, table = WordAverages(8, PADDING).double(), WordTable(WORDS + 1, 3, sparse=sparse).double()
+    layer, table = (
+        WordAverages(8, PADDING).double(),
+        WordTable(WORDS + 1, 3, sparse=sparse).double(),
+    )
     weights = torch.randn(9, 6, dtype=torch.float64)
     (layer(table, CONTEXTS) * weights).sum().backward()
     found = table.weight.grad.to_dense() if sparse else table.weight.grad
@@ -109,7 +120,9 @@ def test_tied_weights():
     assert "output_layer.weight" not in dict(model.named_parameters())
     table, projection = model.embedding.weight, model.projection
     hidden = torch.tanh(model.hidden_layer(table[CONTEXTS[:, 5:]].flatten(1)))
-    scores = (hidden @ projection.weight.T + projection.bias) @ table[:WORDS].T + model.output_layer.bias
+    scores = (hidden @ projection.weight.T + projection.bias) @ table[
+        :WORDS
+    ].T + model.output_layer.bias
     torch.testing.assert_close(model.log_prob(CONTEXTS[:, 5:]), scores.log_softmax(dim=1))
     model(CONTEXTS[:, 5:], TARGETS)[1].backward()
     found, table.grad = table.grad, None

@@ -99,28 +99,48 @@ def test_initialization():
     assert default.hidden_layer.weight.abs().max() <= 1 / math.sqrt(180)
     uniform = NPLM(500, **sizes, init="uniform")
     for values, least in ((uniform.embedding.weight, -1), (uniform.hidden_layer.weight, -1)):
-        assert (values.min(), values.max()) == (pytest.approx(least, abs=0.01), pytest.approx(1, abs=0.01))
+        assert (values.min(), values.max()) == (
+            pytest.approx(least, abs=0.01),
+            pytest.approx(1, abs=0.01),
+        )
     assert 0 <= uniform.hidden_layer.bias.min() < uniform.hidden_layer.bias.max() <= 1
     for direct in (False, True):
         output = NPLM(500, **sizes, init="uniform", direct_connections=direct).output_layer
         hidden, words = output.weight[:, :80], output.weight[:, 80:]
-        assert (hidden.min(), hidden.max()) == (pytest.approx(0, abs=0.01), pytest.approx(1, abs=0.01))
+        assert (hidden.min(), hidden.max()) == (
+            pytest.approx(0, abs=0.01),
+            pytest.approx(1, abs=0.01),
+        )
         assert (output.bias == 1).all()
         if direct:
-            assert (words.mean(), words.std()) == (pytest.approx(-1, abs=0.02), pytest.approx(1, abs=0.02))
+            assert (words.mean(), words.std()) == (
+                pytest.approx(-1, abs=0.02),
+                pytest.approx(1, abs=0.02),
+            )
     for name, values in make("adaptive", init="uniform").output_layer.named_parameters():
-        assert (values == 1).all() if name.endswith("bias") else 0 <= values.min() < values.max() <= 1
+        assert (
+            (values == 1).all() if name.endswith("bias") else 0 <= values.min() < values.max() <= 1
+        )
     nested = [[list(range(i, i + 5)), list(range(i + 5, i + 10))] for i in range(0, 500, 10)]
     tree = tree_from_nested(nested)
     options = sizes | {"output": tree, "direct_connections": True}
-    output, is_binary = NPLM(500, **options, init="uniform").output_layer, np.zeros(tree.n_scores, dtype=bool)
+    output, is_binary = (
+        NPLM(500, **options, init="uniform").output_layer,
+        np.zeros(tree.n_scores, dtype=bool),
+    )
     is_binary[tree.score_offsets[:-1][tree.arities == 2]] = True
     assert (output.bias.numpy() == ~is_binary).all()
     binary, wide = output.weight[is_binary], output.weight[~is_binary]
     assert 0 <= wide[:, :80].min() < wide[:, :80].max() <= 1
     assert (wide[:, 80:].mean(), wide[:, 80:].std()) == (approx(-1, abs=0.02), approx(1, abs=0.02))
-    assert (binary[:, :80].mean(), binary[:, :80].std()) == (approx(0, abs=0.03), approx(math.sqrt(1 / 6), rel=0.05))
-    assert (binary[:, 80:].mean(), binary[:, 80:].std()) == (approx(0, abs=0.06), approx(math.sqrt(2), rel=0.05))
+    assert (binary[:, :80].mean(), binary[:, :80].std()) == (
+        approx(0, abs=0.03),
+        approx(math.sqrt(1 / 6), rel=0.05),
+    )
+    assert (binary[:, 80:].mean(), binary[:, 80:].std()) == (
+        approx(0, abs=0.06),
+        approx(math.sqrt(2), rel=0.05),
+    )
     hashed = make("hsigmoid", init="uniform", direct_connections=("hashed", 9))
     assert not hashed.output_layer.direct.any()
     reference = NPLM(500, **sizes, init="reference")
@@ -137,7 +157,9 @@ def test_dropout():
         assert 0.2 < (part == 0).double().mean() < 0.8
     assert not torch.equal(first, model.hidden(CONTEXTS))
     model.eval()
-    assert torch.equal(model.hidden(CONTEXTS), make(direct_connections=True).eval().hidden(CONTEXTS))
+    assert torch.equal(
+        model.hidden(CONTEXTS), make(direct_connections=True).eval().hidden(CONTEXTS)
+    )
 
 
 def test_options_of_the_output_layer():
@@ -181,7 +203,9 @@ def test_device_and_dtype(output, options):
     model = make(output, **options, dtype=torch.float64)
     plain = make(output, **options).double()
     for own, other in zip(
-        [*model.parameters(), *model.buffers()], [*plain.parameters(), *plain.buffers()], strict=True
+        [*model.parameters(), *model.buffers()],
+        [*plain.parameters(), *plain.buffers()],
+        strict=True,
     ):
         assert own.dtype == other.dtype
     plain.load_state_dict(model.state_dict())
@@ -202,8 +226,14 @@ def test_device_and_dtype(output, options):
         ({"hidden_layer": ("residual", 2, 2)}, "'hidden_layer' parameter of NPLM"),
         ({"dropout": (0.5, 0.5)}, r"or three: .* Got \(0.5, 0.5\)"),
         ({"init": "zero"}, "init must be one of .*, got 'zero'"),
-        ({"direct_connections": "dense"}, "must be False, True, 'hashed', or a tuple .* Got 'dense'"),
-        ({"direct_connections": ("hashed", 0)}, r"such as \('hashed', 4194304\). Got \('hashed', 0\)"),
+        (
+            {"direct_connections": "dense"},
+            "must be False, True, 'hashed', or a tuple .* Got 'dense'",
+        ),
+        (
+            {"direct_connections": ("hashed", 0)},
+            r"such as \('hashed', 4194304\). Got \('hashed', 0\)",
+        ),
         ({"output": "hsigmoid"}, "output must be one of"),
         ({"output": random_tree(9)}, "the tree must have num_classes=10 classes, got 9"),
         (
@@ -212,8 +242,14 @@ def test_device_and_dtype(output, options):
         ),
         ({"hidden_layer": ("residual", 0)}, r"Got \('residual', 0\) instead"),
         ({"far_context": -1}, "far_context must be an integer of at least 0, got -1"),
-        ({"output": "tied_softmax", "embedding": WordTable(10, 64)}, "output='tied_softmax' needs a table"),
-        ({"output": "tied_softmax", "direct_connections": True}, "output='tied_softmax' needs a table"),
+        (
+            {"output": "tied_softmax", "embedding": WordTable(10, 64)},
+            "output='tied_softmax' needs a table",
+        ),
+        (
+            {"output": "tied_softmax", "direct_connections": True},
+            "output='tied_softmax' needs a table",
+        ),
     ],
 )
 def test_wrong_options_are_refused(options, message):
@@ -233,7 +269,9 @@ def test_contexts_of_another_length_are_refused():
 def test_on_cuda(output):
     model = make(output, sparse=True)
     on_gpu = copy.deepcopy(model).to("cuda")
-    torch.testing.assert_close(on_gpu.log_prob(CONTEXTS.cuda()).cpu(), model.log_prob(CONTEXTS), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        on_gpu.log_prob(CONTEXTS.cuda()).cpu(), model.log_prob(CONTEXTS), atol=1e-5, rtol=1e-5
+    )
     _, loss = on_gpu(CONTEXTS.cuda(), TARGETS.cuda())
     loss.backward()
     assert on_gpu.embedding.weight.grad.device.type == "cuda"

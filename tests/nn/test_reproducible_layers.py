@@ -20,7 +20,10 @@ def differing(layer):
     """Count the rows whose output differs alone and in the batch."""
     with one_torch_thread(), torch.inference_mode():
         together = layer(ROWS)
-        return sum(not torch.equal(layer(ROWS[at : at + 1]), together[at : at + 1]) for at in range(len(ROWS)))
+        return sum(
+            not torch.equal(layer(ROWS[at : at + 1]), together[at : at + 1])
+            for at in range(len(ROWS))
+        )
 
 
 def test_steady_rows_are_the_same_in_any_batch():
@@ -44,7 +47,9 @@ def test_steady_training_is_the_layers_own():
 
 def seeded(p, kind="numpy"):
     dropout = SeededDropout(p)
-    dropout.generator = np.random.default_rng(3) if kind == "numpy" else torch.Generator().manual_seed(3)
+    dropout.generator = (
+        np.random.default_rng(3) if kind == "numpy" else torch.Generator().manual_seed(3)
+    )
     return dropout
 
 

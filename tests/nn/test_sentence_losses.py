@@ -31,7 +31,9 @@ def unit_rows(n, d, seed):
 
 @st.composite
 def blocks_of_vectors(draw):
-    """Draw unit rows and a block of each, in any order: alone in a block, all in one block, a single vector."""
+    """Draw unit rows and a block of each, in any order: alone in a block, all in one block, a
+    single vector.
+    """
     blocks = draw(st.lists(st.sampled_from([0, 1, 2, -5, 2**40]), min_size=1, max_size=9))
     rows = unit_rows(len(blocks), draw(st.integers(2, 6)), draw(st.integers(0, 2**32)))
     return rows, np.array(blocks, dtype=np.int64)
@@ -45,9 +47,12 @@ def tensors(rows, blocks, dtype=torch.float64):
 @given(blocks_of_vectors(), st.integers(0, 99))
 def test_single_precision_is_near_double(loss, drawn, seed):
     _, blocks = drawn
-    rows = unit_rows(len(blocks), 40, seed)  # of few columns some are opposite, and log(1 + cosine) is steep there
+    # of few columns some are opposite, and log(1 + cosine) is steep there
+    rows = unit_rows(len(blocks), 40, seed)
     expected = loss(*tensors(rows, blocks))
-    torch.testing.assert_close(loss(*tensors(rows, blocks, torch.float32)).double(), expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        loss(*tensors(rows, blocks, torch.float32)).double(), expected, rtol=1e-4, atol=1e-5
+    )
 
 
 @every_loss
@@ -55,7 +60,9 @@ def test_single_precision_is_near_double(loss, drawn, seed):
 def test_gradients(loss, blocks):
     # Normalized here, since the losses are not smooth for rows of other lengths.
     raw = torch.tensor(np.random.default_rng(1).normal(size=(len(blocks), 3)), requires_grad=True)
-    assert torch.autograd.gradcheck(lambda rows: loss(functional.normalize(rows), torch.tensor(blocks)), raw)
+    assert torch.autograd.gradcheck(
+        lambda rows: loss(functional.normalize(rows), torch.tensor(blocks)), raw
+    )
 
 
 @every_loss
@@ -81,7 +88,8 @@ def test_autocast_changes_nothing(loss):
 @pytest.mark.parametrize(("rows", "blocks"), [((0, 3), 0), ((3,), 3), ((3, 2), 2)])
 def test_wrong_shapes_are_refused(loss, rows, blocks):
     with pytest.raises(
-        ValueError, match=rf"{type(loss).__name__}: vectors must have shape .* got \({rows[0]},.*\) and"
+        ValueError,
+        match=rf"{type(loss).__name__}: vectors must have shape .* got \({rows[0]},.*\) and",
     ):
         loss(torch.ones(rows), torch.zeros(blocks, dtype=torch.int64))
 
@@ -114,7 +122,9 @@ FORMULAS = [
 def test_losses_follow_their_formulas(kind, options, formula, drawn):
     names = {SimilarityBXENT: ("balance",), VonMisesFisherLoss: ("concentration", "contrast")}
     loss = kind(**dict(zip(names[kind], options, strict=True))) if kind in names else kind(*options)
-    assert loss(*tensors(*drawn)).item() == pytest.approx(formula(*drawn, *options), rel=1e-9, abs=1e-9)
+    assert loss(*tensors(*drawn)).item() == pytest.approx(
+        formula(*drawn, *options), rel=1e-9, abs=1e-9
+    )
 
 
 def test_bxent_of_the_reports_example():
@@ -122,13 +132,21 @@ def test_bxent_of_the_reports_example():
     predicted = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.3], [0.2, 0.3, 1.0]])
     rows = torch.tensor(np.linalg.cholesky(2 * predicted - 1))
     torch.testing.assert_close(rows.norm(dim=1), torch.ones(3, dtype=torch.float64))
-    assert SimilarityBXENT()(rows, torch.tensor([0, 0, 1])).item() == pytest.approx(0.24237, abs=1e-5)
-    assert SimilarityBXENT()(rows.float(), torch.tensor([0, 0, 1])).item() == pytest.approx(0.24237, abs=1e-5)
+    assert SimilarityBXENT()(rows, torch.tensor([0, 0, 1])).item() == pytest.approx(
+        0.24237, abs=1e-5
+    )
+    assert SimilarityBXENT()(rows.float(), torch.tensor([0, 0, 1])).item() == pytest.approx(
+        0.24237, abs=1e-5
+    )
 
 
-@pytest.mark.parametrize(("d", "concentration"), [(1, 40.0), (2, 1000.0), (512, 1.0), (2000, 1000.0)])
+@pytest.mark.parametrize(
+    ("d", "concentration"), [(1, 40.0), (2, 1000.0), (512, 1.0), (2000, 1000.0)]
+)
 def test_the_log_normalizer_gradient_is_a_ratio_of_bessel_functions(d, concentration):
-    """Section 3 of the paper: the gradient of log C is - I_(d/2) / I_(d/2 - 1), here by a continued fraction."""
+    """Section 3 of the paper: the gradient of log C is - I_(d/2) / I_(d/2 - 1), here by a continued
+    fraction.
+    """
     loss = VonMisesFisherLoss(concentration, contrast=0.0)
     length = torch.tensor(0.9 * concentration, dtype=torch.float64, requires_grad=True)
     prediction = torch.nn.functional.pad(length.reshape(1, 1), (0, d - 1))
@@ -140,11 +158,17 @@ def test_the_log_normalizer_gradient_is_a_ratio_of_bessel_functions(d, concentra
 
 
 def test_von_mises_fisher_of_members_that_cancel_is_the_uniform_density():
-    rows = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], dtype=torch.float64, requires_grad=True)
+    rows = torch.tensor(
+        [[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], dtype=torch.float64, requires_grad=True
+    )
     blocks = torch.tensor([0, 0, 0])
     loss = VonMisesFisherLoss(9.0, contrast=0.0)(rows, blocks)
-    assert oracle.log_density(np.array([1.0, 0.0]), np.zeros(2)) == pytest.approx(-math.log(2 * math.pi))
-    assert loss.item() == pytest.approx(oracle.von_mises_fisher(rows.detach().numpy(), blocks.numpy(), 9.0, 0.0))
+    assert oracle.log_density(np.array([1.0, 0.0]), np.zeros(2)) == pytest.approx(
+        -math.log(2 * math.pi)
+    )
+    assert loss.item() == pytest.approx(
+        oracle.von_mises_fisher(rows.detach().numpy(), blocks.numpy(), 9.0, 0.0)
+    )
     loss.backward()
     assert rows.grad.isfinite().all()
 
@@ -154,9 +178,21 @@ def test_von_mises_fisher_of_members_that_cancel_is_the_uniform_density():
     [
         (InfoNCELoss, {"temperature": 0.0}, "temperature must be a number above 0, got 0.0"),
         (InfoNCELoss, {"temperature": math.nan}, "temperature must be a number above 0, got nan"),
-        (VonMisesFisherLoss, {"concentration": 0.0}, "concentration must be a number above 0, got 0.0"),
-        (VonMisesFisherLoss, {"concentration": math.nan}, "concentration must be a number above 0, got nan"),
-        (VonMisesFisherLoss, {"contrast": -1.0}, "contrast must be a number of at least 0, got -1.0"),
+        (
+            VonMisesFisherLoss,
+            {"concentration": 0.0},
+            "concentration must be a number above 0, got 0.0",
+        ),
+        (
+            VonMisesFisherLoss,
+            {"concentration": math.nan},
+            "concentration must be a number above 0, got nan",
+        ),
+        (
+            VonMisesFisherLoss,
+            {"contrast": -1.0},
+            "contrast must be a number of at least 0, got -1.0",
+        ),
     ],
 )
 def test_wrong_parameters_are_refused(loss, options, message):
@@ -166,7 +202,11 @@ def test_wrong_parameters_are_refused(loss, options, message):
 
 @given(st.lists(st.lists(st.integers(-1, 5), min_size=4, max_size=4), max_size=5))
 def test_word_blocks_have_each_distinct_word_of_a_sentence_once(sentences):
-    words, blocks = word_blocks(torch.tensor(sentences, dtype=torch.int64).reshape(len(sentences), 4))
-    expected = [(number, word) for number, words in enumerate(sentences) for word in sorted({*words} - {-1})]
+    words, blocks = word_blocks(
+        torch.tensor(sentences, dtype=torch.int64).reshape(len(sentences), 4)
+    )
+    expected = [
+        (number, word) for number, words in enumerate(sentences) for word in sorted({*words} - {-1})
+    ]
     assert list(zip(blocks.tolist(), words.tolist(), strict=True)) == expected
     assert words.dtype == blocks.dtype == torch.int64

@@ -1,4 +1,6 @@
-"""The sentence network against its formula, one sentence at a time, and the head that predicts hidden words."""
+"""The sentence network against its formula, one sentence at a time, and the head that predicts
+hidden words.
+"""
 
 import math
 
@@ -33,7 +35,11 @@ def batch_of(sentences, seed=0, weights=None, dtype=torch.float32):
         projections = (projections > 0).to(dtype)
     words = torch.full((len(sentences), max(map(len, sentences), default=0)), -1)
     shares = torch.zeros(words.shape)
-    drawn = generator.random(8).astype(np.float32) + 0.1 if weights is None else np.array(weights, dtype=np.float32)
+    drawn = (
+        generator.random(8).astype(np.float32) + 0.1
+        if weights is None
+        else np.array(weights, dtype=np.float32)
+    )
     for row, sentence in enumerate(sentences):
         words[row, : len(sentence)] = torch.tensor(sentence, dtype=torch.int64)
         shares[row, : len(sentence)] = torch.from_numpy(drawn[sentence])
@@ -46,8 +52,12 @@ POOLINGS = st.sampled_from(["max", "weighted"])
 
 
 @given(SENTENCES, SHARES, st.integers(0, 3), st.sampled_from(["float32", "uint8"]), POOLINGS)
-def test_vectors_follow_the_formula(sentences, context_weight, n_components_removed, dtype, pooling):
-    network = make(context_weight, n_components_removed if context_weight != 1 else 0, pooling=pooling)
+def test_vectors_follow_the_formula(
+    sentences, context_weight, n_components_removed, dtype, pooling
+):
+    network = make(
+        context_weight, n_components_removed if context_weight != 1 else 0, pooling=pooling
+    )
     if n_components_removed in (1, 2) and context_weight != 0:
         network.context_common = torch.nn.functional.normalize(torch.arange(8.0)[None], dim=1)
     batch = batch_of(sentences, dtype=getattr(torch, dtype))
@@ -56,7 +66,9 @@ def test_vectors_follow_the_formula(sentences, context_weight, n_components_remo
     assert vectors.shape == (len(sentences), network.dim)
     np.testing.assert_allclose(vectors, oracle.sentence_vectors(network, batch), atol=1e-5)
     lengths = np.linalg.norm(vectors, axis=1)
-    np.testing.assert_allclose(lengths, [float(bool(sentence)) for sentence in sentences], atol=1e-6)
+    np.testing.assert_allclose(
+        lengths, [float(bool(sentence)) for sentence in sentences], atol=1e-6
+    )
 
 
 @given(SENTENCES, SHARES, st.sampled_from([0, 1]))
@@ -111,12 +123,16 @@ def test_a_network_of_one_part():
     torch.testing.assert_close(use(batch), use.transformer(batch))
     torch.testing.assert_close(spelling(batch), spelling.spell(batch))
     assert "context_weight=0.3, n_components_removed=2, dim=14" in repr(make(0.3, 2))
-    with pytest.raises(RuntimeError, match="with context_weight=1 the network has no spelling part"):
+    with pytest.raises(
+        RuntimeError, match="with context_weight=1 the network has no spelling part"
+    ):
         use.spell(batch)
 
 
 WORDS = torch.tensor([[0, 1, 2, 1], [3, 0, -1, -1], [-1, -1, -1, -1]])
-HIDDEN = torch.tensor([[True, False, False, True], [False, True, True, False], [True, False, False, False]])
+HIDDEN = torch.tensor(
+    [[True, False, False, True], [False, True, True, False], [True, False, False, False]]
+)
 HIDDEN_WORDS = [(0, 0, 0), (0, 3, 1), (1, 1, 0)]  # sentence, position and word of each hidden word
 
 
@@ -134,7 +150,9 @@ def test_the_masked_word_loss_follows_the_formula(temperature):
     losses = []
     for sentence, position, word in HIDDEN_WORDS:
         prediction = weight @ encoded[sentence, position].numpy() + bias
-        exponentials = [math.exp(cosine(prediction, vector) / temperature) for vector in vectors.numpy()]
+        exponentials = [
+            math.exp(cosine(prediction, vector) / temperature) for vector in vectors.numpy()
+        ]
         losses.append(-math.log(exponentials[word] / sum(exponentials)))
     assert head(encoded, vectors, WORDS, HIDDEN).item() == pytest.approx(np.mean(losses), rel=1e-4)
 
@@ -171,8 +189,14 @@ def test_the_masked_word_loss_under_autocast():
             lambda: SentenceNetwork(SGNNTransformer(9, 8, 0, 2, 16), 0, 0.5),
             "projection_dim must be .*, got 0",
         ),
-        (lambda: MaskedWordHead(0), "MaskedWordHead: embedding_dim must be an integer of at least 1, got 0"),
-        (lambda: MaskedWordHead(4, 0.0), "MaskedWordHead: temperature must be a number above 0, got 0.0"),
+        (
+            lambda: MaskedWordHead(0),
+            "MaskedWordHead: embedding_dim must be an integer of at least 1, got 0",
+        ),
+        (
+            lambda: MaskedWordHead(4, 0.0),
+            "MaskedWordHead: temperature must be a number above 0, got 0.0",
+        ),
     ],
 )
 def test_wrong_parameters_are_refused(call, message):

@@ -49,7 +49,9 @@ def test_projections_are_those_of_the_kernels_bit_for_bit(rows, kind, output, si
 
 def many_rows(seed=0):
     rng = np.random.default_rng(seed)
-    columns = (np.sort(rng.choice(2**40, length, replace=False)) for length in rng.integers(0, 30, 50))
+    columns = (
+        np.sort(rng.choice(2**40, length, replace=False)) for length in rng.integers(0, 30, 50)
+    )
     return [[(int(column), rng.normal()) for column in row] for row in columns]
 
 
@@ -83,7 +85,9 @@ def test_dense_rows_are_projected_as_sparse_ones():
     ids, offsets = torch.tensor([1, 3, 0, 1, 2, 3]), torch.tensor([0, 2, 2, 6])
     weights = torch.tensor([2.5, -1.0, 1.0, 1.0, 1.0, 1.0])
     assert torch.equal(projection.project_dense(rows), projection(ids, offsets, weights))
-    assert torch.equal(projection.project_dense(rows[2:].int()), projection(ids[2:], torch.tensor([0, 4])))
+    assert torch.equal(
+        projection.project_dense(rows[2:].int()), projection(ids[2:], torch.tensor([0, 4]))
+    )
 
 
 def test_it_is_a_module_without_parameters():
@@ -94,7 +98,9 @@ def test_it_is_a_module_without_parameters():
     weights = torch.tensor([1.0, 2.0], requires_grad=True)
     assert not projection(ids, offsets, weights).requires_grad
     assert torch.equal(copy.deepcopy(projection)(ids, offsets), projection(ids, offsets))
-    assert repr(projection) == ("SGNNProjection(2, 3, output='binary', density=1.0, hyperplanes='google', seed=0)")
+    assert repr(projection) == (
+        "SGNNProjection(2, 3, output='binary', density=1.0, hyperplanes='google', seed=0)"
+    )
 
 
 @pytest.mark.parametrize(

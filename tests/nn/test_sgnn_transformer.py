@@ -1,4 +1,6 @@
-"""The Transformer against its formulas, one sentence and one word at a time; batches of words and their pooling."""
+"""The Transformer against its formulas, one sentence and one word at a time; batches of words and
+their pooling.
+"""
 
 import math
 
@@ -20,9 +22,13 @@ POOLINGS = ["max", "mean", "attention", "weighted"]
 
 
 def make(*, shaken=True, **options):
-    """Build a small network; ``shaken``: no parameter stays at a value like 0 or 1 that hides mistakes."""
+    """Build a small network; ``shaken``: no parameter stays at a value like 0 or 1 that hides
+    mistakes.
+    """
     torch.manual_seed(0)
-    network = SGNNTransformer(N_FEATURES, WIDTH, **{"n_layers": 2, "n_heads": HEADS, "feedforward_size": 10} | options)
+    network = SGNNTransformer(
+        N_FEATURES, WIDTH, **{"n_layers": 2, "n_heads": HEADS, "feedforward_size": 10} | options
+    )
     if shaken:
         for parameter in network.parameters():
             parameter.data.add_(torch.randn_like(parameter), alpha=0.4)
@@ -30,7 +36,9 @@ def make(*, shaken=True, **options):
 
 
 def batch_of(sentences, *, n_distinct=6, columns=0, seed=1):
-    """Pad sentences of words 0 to ``n_distinct - 1``, which have random projections; a word's weight is its own."""
+    """Pad sentences of words 0 to ``n_distinct - 1``, which have random projections; a word's
+    weight is its own.
+    """
     rng = np.random.default_rng(seed)
     longest = max([columns, *map(len, sentences)])
     words = np.array([[*row, *[-1] * (longest - len(row))] for row in sentences], dtype=np.int64)
@@ -58,11 +66,15 @@ SENTENCES = [[0, 3, 5, 3], [2], [5, 5, 1, 4, 0, 2]]
 @pytest.mark.parametrize("training", [True, False])
 def test_vectors_follow_the_formulas(options, training):
     network, batch = make(**options).train(training), batch_of(SENTENCES)
-    with torch.set_grad_enabled(training):  # torch's layers have another path where nothing is learned
+    # torch's layers have another path where nothing is learned
+    with torch.set_grad_enabled(training):
         vectors, encoded = network(batch), network.encode_words(batch)
     assert vectors.shape == (3, network.dim)
     for number, words in enumerate(SENTENCES):
-        projections, weights = batch.projections[words].numpy(), batch.weights[number, : len(words)].numpy()
+        projections, weights = (
+            batch.projections[words].numpy(),
+            batch.weights[number, : len(words)].numpy(),
+        )
         expected = torch.tensor(oracle.transformer_vector(network, projections, weights))
         torch.testing.assert_close(vectors[number].detach(), expected)
         last = oracle.layer_norm(oracle.encode(network, projections, [])[-1], network.norms[-1])
@@ -76,15 +88,23 @@ def test_hidden_words_are_zeros():
     encoded = network.encode_words(batch, hidden=hidden)
     for number, positions in enumerate([[1], [], [5]]):
         projections = batch.projections[SENTENCES[number]].numpy()
-        expected = oracle.layer_norm(oracle.encode(network, projections, positions)[-1], network.norms[-1])
+        expected = oracle.layer_norm(
+            oracle.encode(network, projections, positions)[-1], network.norms[-1]
+        )
         words = encoded[number, : len(projections)].detach()
-        torch.testing.assert_close(words, torch.tensor(expected), rtol=1e-5, atol=1e-5)  # sinusoids are float32
+        # sinusoids are float32
+        torch.testing.assert_close(words, torch.tensor(expected), rtol=1e-5, atol=1e-5)
 
 
 sentences = st.lists(st.lists(st.integers(0, 5), max_size=5), min_size=1, max_size=5)
 
 
-@given(pooling=st.sampled_from(POOLINGS), drawn=sentences, more=st.integers(0, 9), learning=st.booleans())
+@given(
+    pooling=st.sampled_from(POOLINGS),
+    drawn=sentences,
+    more=st.integers(0, 9),
+    learning=st.booleans(),
+)
 def test_padding_and_other_sentences_change_nothing(pooling, drawn, more, learning):
     network = make(pooling=pooling, depths=2).float().train(learning)
     with torch.set_grad_enabled(learning):
@@ -104,7 +124,9 @@ def test_gradients_come_neither_from_padding_nor_from_empty_sentences(pooling):
     gradients = []
     for given_sentences, columns in (SENTENCES, 0), ([*SENTENCES, []], 9):
         network = make(pooling=pooling)
-        network(batch_of(given_sentences, columns=columns))[:3].square().cumsum(dim=1).sum().backward()
+        network(batch_of(given_sentences, columns=columns))[:3].square().cumsum(
+            dim=1
+        ).sum().backward()
         gradients.append([parameter.grad for parameter in network.parameters()])
     torch.testing.assert_close(gradients[0], gradients[1])
     assert all(gradient.any() for gradient in gradients[0])
@@ -115,7 +137,9 @@ def test_every_sentence_attends_to_something(monkeypatch):
     network = make(n_layers=1)
     masks = []
     monkeypatch.setattr(
-        network.layers[0], "forward", lambda x, src_key_padding_mask: masks.append(src_key_padding_mask) or x
+        network.layers[0],
+        "forward",
+        lambda x, src_key_padding_mask: masks.append(src_key_padding_mask) or x,
     )
     network(batch_of([[1, 2], [], [3]]))
     assert masks[0].tolist() == [[False, False], [False, True], [False, True]]
@@ -131,11 +155,14 @@ def test_batches_without_words_are_defined(pooling, n_layers):
         assert vectors.tolist() == [[0.0] * WIDTH] * len(empty)
         assert network.encode_words(batch).shape == (len(empty), columns, WIDTH)
         vectors.sum().backward()
-    assert all(parameter.grad is None or not parameter.grad.any() for parameter in network.parameters())
+    assert all(
+        parameter.grad is None or not parameter.grad.any() for parameter in network.parameters()
+    )
 
 
 @pytest.mark.parametrize(
-    ("pooling", "pooling_dim", "depths"), [("weighted", None, 1), ("attention", 20, 2), ("mean", None, 2)]
+    ("pooling", "pooling_dim", "depths"),
+    [("weighted", None, 1), ("attention", 20, 2), ("mean", None, 2)],
 )
 def test_identity_starts_as_a_bag_of_linear_word_vectors(pooling, pooling_dim, depths):
     options = {"pooling": pooling, "pooling_dim": pooling_dim, "depths": depths, "n_layers": 3}
@@ -172,9 +199,12 @@ def test_bits_are_signs():
     network, batch = make(), batch_of(SENTENCES)
     bits = (batch.projections > 0).to(torch.uint8)
     signs = torch.where(batch.projections > 0, 1.0, -1.0).double() / math.sqrt(N_FEATURES)
-    torch.testing.assert_close(network(batch._replace(projections=bits)), network(batch._replace(projections=signs)))
+    torch.testing.assert_close(
+        network(batch._replace(projections=bits)), network(batch._replace(projections=signs))
+    )
     assert not torch.allclose(
-        network(batch._replace(projections=bits.double())), network(batch._replace(projections=signs))
+        network(batch._replace(projections=bits.double())),
+        network(batch._replace(projections=signs)),
     )
 
 
@@ -227,8 +257,14 @@ def test_wrong_parameters_are_refused(options, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"projections": torch.zeros(6, 11)}, r"projections must have shape \(n_distinct, 12\), got \(6, 11\)"),
-        ({"projections": torch.zeros(5, 12)}, "words must be indices of the 5 projections, or -1 for padding, got 5"),
+        (
+            {"projections": torch.zeros(6, 11)},
+            r"projections must have shape \(n_distinct, 12\), got \(6, 11\)",
+        ),
+        (
+            {"projections": torch.zeros(5, 12)},
+            "words must be indices of the 5 projections, or -1 for padding, got 5",
+        ),
         ({"words": torch.zeros(3, dtype=torch.int64)}, r"words must have shape .* got \(3,\)"),
         ({"weights": torch.zeros(3, 5)}, r"weights must have shape .* got \(3, 5\)"),
     ],
@@ -248,10 +284,15 @@ def test_cuda_agrees_with_the_cpu(pooling):
 
 @pytest.mark.parametrize(("length", "width"), [(50, 8), (3, 7), (1, 1), (0, 4)])
 def test_sinusoids_follow_the_formula(length, width):
-    expected = [[oracle.sinusoid(position, column, width) for column in range(width)] for position in range(length)]
+    expected = [
+        [oracle.sinusoid(position, column, width) for column in range(width)]
+        for position in range(length)
+    ]
     waves = sinusoids(length, width)
     assert waves.dtype == torch.float32
-    torch.testing.assert_close(waves, torch.tensor(expected).reshape(length, width), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        waves, torch.tensor(expected).reshape(length, width), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_a_batch_moves_to_a_device():
@@ -260,7 +301,9 @@ def test_a_batch_moves_to_a_device():
     moved = batch.to("meta", non_blocking=True)
     assert isinstance(moved, WordBatch)
     assert [tensor.device.type for tensor in moved] == ["meta"] * 3
-    assert [(tensor.shape, tensor.dtype) for tensor in moved] == [(tensor.shape, tensor.dtype) for tensor in batch]
+    assert [(tensor.shape, tensor.dtype) for tensor in moved] == [
+        (tensor.shape, tensor.dtype) for tensor in batch
+    ]
     assert torch.equal(batch.to("cpu").words, words)
 
 
@@ -270,17 +313,24 @@ def test_pooling_ignores_the_scale_of_weights(scale):
     mask = torch.ones(2, 4, dtype=torch.bool)
     for pooling in ("attention", "weighted"):
         layer = WordPooling(3, pooling)
-        torch.testing.assert_close(layer(vectors, mask, weights * scale), layer(vectors, mask, weights))
+        torch.testing.assert_close(
+            layer(vectors, mask, weights * scale), layer(vectors, mask, weights)
+        )
 
 
 def test_initial_attention_is_the_weighted_mean():
     words = torch.randn(2, 4, 3), torch.ones(2, 4, dtype=torch.bool), torch.rand(2, 4)
-    torch.testing.assert_close(WordPooling(3, "attention")(*words), WordPooling(3, "weighted")(*words))
+    torch.testing.assert_close(
+        WordPooling(3, "attention")(*words), WordPooling(3, "weighted")(*words)
+    )
 
 
 def test_attention_scores_of_any_size_leave_a_unit_vector():
     layer = WordPooling(3, "attention")
     layer.score.weight.data.fill_(1e3)
     mask = torch.tensor([[True, True, False]])
-    vectors = torch.tensor([[[-1.0, -2, -3], [-2.0, -2, -3], [9.0, 9, 9]]])  # padding would win, and must not
-    torch.testing.assert_close(layer(vectors, mask, mask.float()), vectors[:, 0] / vectors[:, 0].norm())
+    # padding would win, and must not
+    vectors = torch.tensor([[[-1.0, -2, -3], [-2.0, -2, -3], [9.0, 9, 9]]])
+    torch.testing.assert_close(
+        layer(vectors, mask, mask.float()), vectors[:, 0] / vectors[:, 0].norm()
+    )

@@ -1,4 +1,6 @@
-"""Predictions and samples of softmax layers, the full softmax against its formula, and the adaptive softmax."""
+"""Predictions and samples of softmax layers, the full softmax against its formula, and the adaptive
+softmax.
+"""
 
 import math
 
@@ -28,7 +30,9 @@ def plain_log_prob(layer, row):
 
 def test_full_softmax_follows_the_formula():
     layer, rows = make(), torch.randn(5, 3, dtype=torch.float64)
-    expected = torch.tensor([plain_log_prob(layer, row) for row in rows.tolist()], dtype=torch.float64)
+    expected = torch.tensor(
+        [plain_log_prob(layer, row) for row in rows.tolist()], dtype=torch.float64
+    )
     torch.testing.assert_close(layer.log_prob(rows), expected)
 
 
@@ -55,10 +59,15 @@ def test_all_methods_agree_with_all_log_probabilities(kind, in_features, n_class
 def test_samples_follow_the_probabilities_and_repeat(kind):
     layer = make(kind, n_classes=9)
     rows = torch.randn(1, 3, dtype=torch.float64)
-    first, again = (layer.sample(rows.expand(20_000, 3), generator=torch.Generator().manual_seed(0)) for _ in range(2))
+    first, again = (
+        layer.sample(rows.expand(20_000, 3), generator=torch.Generator().manual_seed(0))
+        for _ in range(2)
+    )
     assert torch.equal(first, again)
     frequencies = torch.bincount(first, minlength=9) / 20_000
-    torch.testing.assert_close(frequencies.double(), layer.log_prob(rows)[0].exp(), atol=0.015, rtol=0)
+    torch.testing.assert_close(
+        frequencies.double(), layer.log_prob(rows)[0].exp(), atol=0.015, rtol=0
+    )
 
 
 def test_biases_of_counts_begin_at_the_class_frequencies():
@@ -68,7 +77,9 @@ def test_biases_of_counts_begin_at_the_class_frequencies():
     for layer in (full, adaptive):
         layer.init_bias(counts)
         torch.testing.assert_close(layer.log_prob(torch.zeros(1, 4))[0].exp()[:6], frequencies[:6])
-        with pytest.raises(ValueError, match=r"init_bias: counts must have one count for each of 10 classes, got 9"):
+        with pytest.raises(
+            ValueError, match=r"init_bias: counts must have one count for each of 10 classes, got 9"
+        ):
             layer.init_bias(counts[:9])
     torch.testing.assert_close(full.log_prob(torch.zeros(1, 4))[0].exp(), frequencies)
     within = adaptive.log_prob(torch.zeros(1, 4))[0].exp()[6:]  # a cluster without biases
@@ -132,19 +143,41 @@ def test_no_rows(kind):
 @each_layer
 @pytest.mark.parametrize("wrong", [-99, -1, 7])
 def test_targets_out_of_range_are_refused(kind, wrong):
-    with pytest.raises(ValueError, match=f"{kind.__name__}: target must be between 0 and 6, got {wrong}"):
+    with pytest.raises(
+        ValueError, match=f"{kind.__name__}: target must be between 0 and 6, got {wrong}"
+    ):
         make(kind)(torch.zeros(2, 3).double(), torch.tensor([0, wrong]))
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: make()(ROWS, torch.zeros(2, 1).long()), ValueError, r"target must have shape \(2,\).*got \(2, 1\)"),
-        (lambda: make()(ROWS, torch.zeros(2)), TypeError, "target must have an integer dtype, got torch.float32"),
-        (lambda: make().topk(ROWS, 0), ValueError, "FullSoftmax: k must be an integer from 1 to 7, got 0"),
+        (
+            lambda: make()(ROWS, torch.zeros(2, 1).long()),
+            ValueError,
+            r"target must have shape \(2,\).*got \(2, 1\)",
+        ),
+        (
+            lambda: make()(ROWS, torch.zeros(2)),
+            TypeError,
+            "target must have an integer dtype, got torch.float32",
+        ),
+        (
+            lambda: make().topk(ROWS, 0),
+            ValueError,
+            "FullSoftmax: k must be an integer from 1 to 7, got 0",
+        ),
         (lambda: make().topk(ROWS, 8), ValueError, "k must be an integer from 1 to 7, got 8"),
-        (lambda: make(n_classes=0), ValueError, "n_classes must be an integer of at least 1, got 0"),
-        (lambda: make(AdaptiveSoftmax, n_classes=1), ValueError, "n_classes must be an integer of at least 2, got 1"),
+        (
+            lambda: make(n_classes=0),
+            ValueError,
+            "n_classes must be an integer of at least 1, got 0",
+        ),
+        (
+            lambda: make(AdaptiveSoftmax, n_classes=1),
+            ValueError,
+            "n_classes must be an integer of at least 2, got 1",
+        ),
         (lambda: make(reduction="max"), ValueError, "reduction must be one of"),
     ],
 )

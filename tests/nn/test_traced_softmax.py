@@ -1,4 +1,6 @@
-"""Output layers in traced functions: compiled in one graph, exported, under vmap and torch.func.grad."""
+"""Output layers in traced functions: compiled in one graph, exported, under vmap and
+torch.func.grad.
+"""
 
 import pytest
 import torch
@@ -32,7 +34,11 @@ def outputs(layer, inputs, rest):
     output, loss = layer(inputs, *rest)
     trained = [inputs, *layer.parameters()]
     gradients = torch.autograd.grad(loss.sum(), trained, allow_unused=True)
-    return [output, loss, *(torch.zeros(()) if gradient is None else gradient for gradient in gradients)]
+    return [
+        output,
+        loss,
+        *(torch.zeros(()) if gradient is None else gradient for gradient in gradients),
+    ]
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
@@ -47,7 +53,8 @@ def test_vmap_and_grad_agree(name, reduction):
 
 
 @pytest.mark.parametrize(
-    "name", ["full", *(pytest.param(name, marks=pytest.mark.slow) for name in LAYERS if name != "full")]
+    "name",
+    ["full", *(pytest.param(name, marks=pytest.mark.slow) for name in LAYERS if name != "full")],
 )
 def test_compiled_and_exported_layers_agree(name):
     layer, inputs, rest = layer_and_batch(name)
@@ -66,6 +73,8 @@ def test_compiled_and_exported_layers_agree(name):
 
 def test_a_batch_without_targets_has_no_mean():
     layer, inputs, _ = layer_and_batch("binary")
-    loss = torch.vmap(lambda inputs: layer(inputs, torch.full((6,), -100)).loss)(inputs.unsqueeze(0))
+    loss = torch.vmap(lambda inputs: layer(inputs, torch.full((6,), -100)).loss)(
+        inputs.unsqueeze(0)
+    )
     assert loss.isnan().all()
     assert layer(inputs, torch.full((6,), -100)).loss.isnan()

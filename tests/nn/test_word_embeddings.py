@@ -1,4 +1,6 @@
-"""Word embeddings: the table as torch's, projections as signs times weights, hashed tables row by row."""
+"""Word embeddings: the table as torch's, projections as signs times weights, hashed tables row by
+row.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +14,8 @@ from sklearn_hashnlp.nn._word_embeddings import ProjectedEmbedding, WordTable
 
 
 @pytest.mark.parametrize(
-    ("sparse", "dtype"), [(True, torch.float32), (True, torch.float64), (False, torch.float32), (True, torch.float16)]
+    ("sparse", "dtype"),
+    [(True, torch.float32), (True, torch.float64), (False, torch.float32), (True, torch.float16)],
 )
 def test_table_is_torchs_embedding(sparse, dtype):
     table = WordTable(50, 3, sparse=sparse, dtype=dtype)
@@ -70,7 +73,9 @@ def test_table_has_second_derivatives(sparse):
     gradient.square().sum().backward()
     times = torch.bincount(ids.flatten(), minlength=5)[:, None]
     # The square of 3 n w**2, differentiated.
-    torch.testing.assert_close(table.weight.grad.to_dense(), 36 * times**2 * table.weight.detach() ** 3)
+    torch.testing.assert_close(
+        table.weight.grad.to_dense(), 36 * times**2 * table.weight.detach() ** 3
+    )
 
 
 def test_table_ignores_the_default_device():
@@ -110,13 +115,17 @@ def test_projected_vectors_are_signs_times_weights(n_bits):
     (vectors * upstream).sum().backward()
     signs = torch.from_numpy(np.where(bits, 1.0, -1.0))[torch.from_numpy(chosen)] / np.sqrt(n_bits)
     expected_gradient = torch.einsum("abi,abj->ij", upstream, signs)
-    torch.testing.assert_close(layer.linear.weight.grad.double(), expected_gradient, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        layer.linear.weight.grad.double(), expected_gradient, rtol=1e-4, atol=1e-5
+    )
 
 
 def test_projected_words_are_multiplied_once(monkeypatch):
     layer = ProjectedEmbedding(20, 3)
     rows = []
-    monkeypatch.setattr(layer.linear, "forward", lambda signs: rows.append(len(signs)) or signs[:, :3])
+    monkeypatch.setattr(
+        layer.linear, "forward", lambda signs: rows.append(len(signs)) or signs[:, :3]
+    )
     words = words_of(RNG.integers(0, 2, (6, 20)), [5, 3, 9, 1, 7, 0])
     layer(words[torch.tensor([[0, 1], [1, 1], [0, 4]])])
     assert rows == [3]
@@ -126,14 +135,19 @@ def test_projected_words_that_share_an_id_keep_their_bits():
     bits = RNG.integers(0, 2, (3, 70))
     layer = ProjectedEmbedding(70, 4)
     torch.testing.assert_close(
-        layer(words_of(bits, [8, 8, 8])).double(), signs_times_weights(layer, bits), rtol=1e-5, atol=1e-6
+        layer(words_of(bits, [8, 8, 8])).double(),
+        signs_times_weights(layer, bits),
+        rtol=1e-5,
+        atol=1e-6,
     )
 
 
 def test_projected_vectors_are_initialized_as_a_table():
     torch.manual_seed(0)
     bits = RNG.integers(0, 2, (200, 1120))
-    assert ProjectedEmbedding(1120, 64)(words_of(bits, range(200))).std().item() == pytest.approx(0.1, rel=0.1)
+    assert ProjectedEmbedding(1120, 64)(words_of(bits, range(200))).std().item() == pytest.approx(
+        0.1, rel=0.1
+    )
 
 
 def test_projected_embedding_refuses_wrong_sizes():
@@ -146,9 +160,13 @@ def test_projected_embedding_refuses_wrong_sizes():
 @pytest.mark.gpu
 def test_projected_vectors_on_cuda():
     layer = ProjectedEmbedding(1120, 8)
-    words = words_of(RNG.integers(0, 2, (6, 1120)), range(6))[torch.from_numpy(RNG.integers(0, 6, (5, 4)))]
+    words = words_of(RNG.integers(0, 2, (6, 1120)), range(6))[
+        torch.from_numpy(RNG.integers(0, 6, (5, 4)))
+    ]
     expected = layer(words)
-    torch.testing.assert_close(layer.to("cuda")(words.to("cuda")).cpu(), expected, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(
+        layer.to("cuda")(words.to("cuda")).cpu(), expected, rtol=1e-4, atol=1e-6
+    )
 
 
 def make_lsh(n_tables, table_bits, embedding_dim=5, seed=0, key_bits=None):
@@ -180,14 +198,18 @@ def sum_of_rows(module, projections):
     st.sampled_from([torch.float32, torch.float64, torch.uint8]),
     st.integers(0, 99),
 )
-def test_lsh_sums_the_rows_of_its_buckets(n_tables, table_bits, n_more, n_words, key_bits, dtype, seed):
+def test_lsh_sums_the_rows_of_its_buckets(
+    n_tables, table_bits, n_more, n_words, key_bits, dtype, seed
+):
     module = make_lsh(n_tables, table_bits, seed=seed, key_bits=key_bits)
     n_columns = n_tables * (key_bits or table_bits) + n_more
     projections = torch.randn(n_words, n_columns, generator=torch.Generator().manual_seed(seed))
     projections = (projections > 0).to(dtype) if dtype == torch.uint8 else projections.to(dtype)
     vectors = module(projections)
     assert vectors.dtype == torch.float32
-    np.testing.assert_allclose(vectors.detach().numpy(), sum_of_rows(module, projections), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        vectors.detach().numpy(), sum_of_rows(module, projections), rtol=1e-5, atol=1e-5
+    )
 
 
 def test_words_of_similar_spelling_have_rows_of_their_own_with_longer_keys():
@@ -201,7 +223,11 @@ def test_lsh_tables_share_no_row():
     module = LSHEmbedding(3, 2, 1)
     everything = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * 6)
     buckets = module.buckets(everything)
-    assert [sorted(set(column.tolist())) for column in buckets.T] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+    assert [sorted(set(column.tolist())) for column in buckets.T] == [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+        [8, 9, 10, 11],
+    ]
     assert len(module.tables.weight) == 12
     assert module.buckets(torch.tensor([[1.0, 0.0, -1.0, 2.0, 0.0, 0.0]])).tolist() == [[2, 5, 8]]
 
@@ -216,7 +242,9 @@ def test_lsh_reads_any_memory_order():
 def test_lsh_is_compiled_by_torch():
     module, projections = make_lsh(2, 3), torch.randn(5, 40)
     torch.compiler.reset()
-    torch.testing.assert_close(torch.compile(module, backend="eager")(projections), module(projections))
+    torch.testing.assert_close(
+        torch.compile(module, backend="eager")(projections), module(projections)
+    )
 
 
 def test_lsh_is_initialized_with_zeros():

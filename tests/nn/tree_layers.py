@@ -22,7 +22,9 @@ def make(tree=MIXED, in_features=3, *, scale=1.0, seed=0, **options):
 def batch_for(layer, n_rows, seed=0, n_features=2):
     """Return inputs, targets and features; the first row has no features."""
     generator = torch.Generator().manual_seed(seed)
-    inputs = torch.randn(n_rows, layer.in_features, generator=generator, dtype=torch.float64).to(layer.weight.dtype)
+    inputs = torch.randn(n_rows, layer.in_features, generator=generator, dtype=torch.float64).to(
+        layer.weight.dtype
+    )
     target = torch.randint(0, layer.n_classes, (n_rows,), generator=generator)
     if not layer.n_direct:
         return inputs, target, None

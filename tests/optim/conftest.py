@@ -1,4 +1,6 @@
-"""Both implementations of a row-wise step: the compiled kernels, and plain torch as on other devices."""
+"""Both implementations of a row-wise step: the compiled kernels, and plain torch as on other
+devices.
+"""
 
 import pytest
 
@@ -9,7 +11,9 @@ from tests.one_torch_thread import _one_thread  # noqa: F401 (a fixture)
 @pytest.fixture
 def use_kernels(monkeypatch):
     """Return a function that chooses the implementation."""
-    return lambda compiled: monkeypatch.setattr(_rowwise_optimizer, "_is_compiled", lambda table: compiled)
+    return lambda compiled: monkeypatch.setattr(
+        _rowwise_optimizer, "_is_compiled", lambda table: compiled
+    )
 
 
 @pytest.fixture(params=[True, False], ids=["kernels", "torch"])

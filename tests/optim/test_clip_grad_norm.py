@@ -7,11 +7,15 @@ from sklearn_hashnlp.optim import clip_grad_norm_
 
 
 def with_gradients(dtype=torch.float64):
-    """Return parameters with a sparse gradient of repeated rows, a dense one, and none; and all of them dense."""
+    """Return parameters with a sparse gradient of repeated rows, a dense one, and none; and all of
+    them dense.
+    """
     generator = torch.Generator().manual_seed(0)
     rows = torch.tensor([[4, 1, 4, 0, 1]])
     sparse = torch.randn(5, 3, dtype=dtype, generator=generator)
-    table, weight, unused = (torch.nn.Parameter(torch.zeros(shape, dtype=dtype)) for shape in ((6, 3), (2, 4), (5,)))
+    table, weight, unused = (
+        torch.nn.Parameter(torch.zeros(shape, dtype=dtype)) for shape in ((6, 3), (2, 4), (5,))
+    )
     table.grad = torch.sparse_coo_tensor(rows, sparse, (6, 3), check_invariants=True)
     weight.grad = torch.randn(2, 4, dtype=dtype, generator=generator)
     dense = [torch.nn.Parameter(torch.zeros_like(part)) for part in (table, weight)]

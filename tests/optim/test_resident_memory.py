@@ -71,8 +71,12 @@ print(json.dumps(found | {"loads_compiler": "torch._dynamo" in sys.modules}))
 
 @pytest.fixture(scope="module")
 def found():
-    """Return what a new process reports: memory in kB, and the sum of a table that its child filled."""
-    return json.loads(subprocess.check_output([sys.executable, "-c", PROGRAM], cwd=Path(__file__).parents[2]))
+    """Return what a new process reports: memory in kB, and the sum of a table that its child
+    filled.
+    """
+    return json.loads(
+        subprocess.check_output([sys.executable, "-c", PROGRAM], cwd=Path(__file__).parents[2])
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
@@ -82,7 +86,8 @@ def test_writes_of_a_forked_process_do_not_reach_its_parent(found):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_is_committed_for_written_rows_and_freed(found):
-    assert found["touched"] < 10_000  # a hundred rows: a page or two each, where huge pages would be 200,000
+    # a hundred rows: a page or two each, where huge pages would be 200,000
+    assert found["touched"] < 10_000
     assert found["filled"] > 70_000
     assert found["freed"] < 10_000
     for optimizer in ("RowwiseAdagrad", "RowwiseAdam", "RowwiseSGD"):

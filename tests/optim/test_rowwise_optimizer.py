@@ -41,16 +41,22 @@ def train(optimizer, steps, on_step=lambda: None):
                 parameter.grad = some_rows(step, parameter.shape[1:], parameter.dtype)
             else:
                 generator = torch.Generator().manual_seed(step)
-                parameter.grad = torch.randn(parameter.shape, dtype=parameter.dtype, generator=generator)
+                parameter.grad = torch.randn(
+                    parameter.shape, dtype=parameter.dtype, generator=generator
+                )
         optimizer.step()
         on_step()
 
 
 def make_parameters(dtype=torch.float64):
-    """Return tables whose rows are numbers, vectors and matrices, and dense parameters of any shape."""
+    """Return tables whose rows are numbers, vectors and matrices, and dense parameters of any
+    shape.
+    """
     generator = torch.Generator().manual_seed(0)
     shapes = [*((N_ROWS, *shape) for shape in ROW_SHAPES), (5,), (4, 2), (), (2, 3, 4)]
-    return [torch.nn.Parameter(torch.randn(shape, dtype=dtype, generator=generator)) for shape in shapes]
+    return [
+        torch.nn.Parameter(torch.randn(shape, dtype=dtype, generator=generator)) for shape in shapes
+    ]
 
 
 def copies(parameters):
@@ -59,7 +65,11 @@ def copies(parameters):
 
 FORMULAS = {
     RowwiseAdagrad: (oracle.adagrad_rows, ["sum"], {"lr": 0.3, "eps": 1e-3}),
-    RowwiseAdam: (oracle.adam_rows, ["mean", "square", "steps"], {"lr": 0.3, "betas": (0.8, 0.95), "eps": 1e-3}),
+    RowwiseAdam: (
+        oracle.adam_rows,
+        ["mean", "square", "steps"],
+        {"lr": 0.3, "betas": (0.8, 0.95), "eps": 1e-3},
+    ),
     RowwiseSGD: (oracle.sgd_rows, ["steps"], {"lr": 0.3}),
 }
 
@@ -76,13 +86,24 @@ def test_each_row_follows_the_formula_however_often_it_occurs(kind, shape):
     for number in (1, 2, 5, 7, 3, 8):  # of 8 there is no row
         table.grad = gradient = some_rows(number, shape)
         optimizer.step()
-        rows, values = gradient.coalesce().indices()[0].numpy(), gradient.coalesce().values().numpy()
-        take_step(
-            expected, *state, rows, values.reshape(len(rows), expected.shape[1]), *np.hstack([*settings.values()])
+        rows, values = (
+            gradient.coalesce().indices()[0].numpy(),
+            gradient.coalesce().values().numpy(),
         )
-    np.testing.assert_allclose(table.detach().numpy().reshape(N_ROWS, -1), expected, rtol=1e-11, atol=1e-12)
+        take_step(
+            expected,
+            *state,
+            rows,
+            values.reshape(len(rows), expected.shape[1]),
+            *np.hstack([*settings.values()]),
+        )
+    np.testing.assert_allclose(
+        table.detach().numpy().reshape(N_ROWS, -1), expected, rtol=1e-11, atol=1e-12
+    )
     for name, part in zip(names, state, strict=True):
-        np.testing.assert_allclose(optimizer.state[table][name].numpy().ravel(), part.ravel(), rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(
+            optimizer.state[table][name].numpy().ravel(), part.ravel(), rtol=1e-11, atol=1e-12
+        )
 
 
 @pytest.mark.usefixtures("_each_backend")
@@ -158,7 +179,10 @@ def test_the_average_is_the_mean_of_the_weights_after_each_later_step(kind, aver
 def test_what_is_updated_also_decays_and_nothing_else_does(kind):
     lr, weight_decay = 0.3, 0.2
     plain, decaying = make_parameters(), make_parameters()
-    optimizers = kind(plain, lr=lr), kind(decaying, lr=lr, weight_decay=weight_decay, average_after=3)
+    optimizers = (
+        kind(plain, lr=lr),
+        kind(decaying, lr=lr, weight_decay=weight_decay, average_after=3),
+    )
     expected, history = copies(decaying), []
     for step in range(10):
         before = copies(plain)
@@ -169,7 +193,9 @@ def test_what_is_updated_also_decays_and_nothing_else_does(kind):
             if parameter.grad.is_sparse:
                 touched = torch.zeros_like(parameter)
                 touched[parameter.grad.coalesce().indices()[0]] = 1
-            update = before[index] - parameter.detach() + lr * weight_decay * touched * expected[index]
+            update = (
+                before[index] - parameter.detach() + lr * weight_decay * touched * expected[index]
+            )
             expected[index] = expected[index] - update
         history.append(expected.copy())
     for parameter, weights in zip(decaying, expected, strict=True):
@@ -182,7 +208,9 @@ def test_what_is_updated_also_decays_and_nothing_else_does(kind):
 
 def test_groups_decay_each_by_its_own_factor(kind):
     weights, biases = (torch.nn.Parameter(torch.full((4,), 2.0)) for _ in range(2))
-    optimizer = kind([{"params": [weights]}, {"params": [biases], "weight_decay": 0.0}], lr=0.5, weight_decay=0.1)
+    optimizer = kind(
+        [{"params": [weights]}, {"params": [biases], "weight_decay": 0.0}], lr=0.5, weight_decay=0.1
+    )
     weights.grad, biases.grad = torch.zeros(4), torch.zeros(4)
     optimizer.step()
     assert torch.equal(biases.detach(), torch.full((4,), 2.0))
@@ -226,7 +254,9 @@ def test_parameters_without_elements_are_skipped(kind):
 
 @pytest.mark.usefixtures("_each_backend")
 def test_gradients_that_come_late_or_stay_away_are_averaged_too(kind):
-    late, never, gone = (torch.nn.Parameter(torch.ones(N_ROWS, 3, dtype=torch.float64)) for _ in range(3))
+    late, never, gone = (
+        torch.nn.Parameter(torch.ones(N_ROWS, 3, dtype=torch.float64)) for _ in range(3)
+    )
     optimizer, history = kind([late, never, gone], lr=0.3, average_after=2), []
     for step in range(9):
         late.grad = some_rows(step) if step > 4 else None
@@ -244,7 +274,9 @@ def test_gradients_that_come_late_or_stay_away_are_averaged_too(kind):
 @pytest.mark.usefixtures("_each_backend")
 def test_groups_are_averaged_each_from_its_own_step(kind):
     first, second = (torch.nn.Parameter(torch.ones(4, dtype=torch.float64)) for _ in range(2))
-    optimizer = kind([{"params": [first], "average_after": 2}, {"params": [second]}], lr=0.3, average_after=None)
+    optimizer = kind(
+        [{"params": [first], "average_after": 2}, {"params": [second]}], lr=0.3, average_after=None
+    )
     history = []
     for _ in range(5):
         first.grad, second.grad = torch.ones_like(first), torch.ones_like(second)
@@ -264,7 +296,9 @@ def test_without_an_average_the_weights_stay(kind, average_after):
     optimizer = kind(parameters, average_after=average_after)
     train(optimizer, range(5))
     weights = copies(parameters)
-    assert any("average_offset" in state for state in optimizer.state.values()) == (average_after == 4)
+    assert any("average_offset" in state for state in optimizer.state.values()) == (
+        average_after == 4
+    )
     assert optimizer.load_average() == (average_after == 4)  # the mean over the last step alone
     assert all(map(torch.equal, parameters, weights))
 
@@ -325,7 +359,12 @@ def test_a_stored_state_is_converted_to_the_dtype_of_its_parameters(kind):
     parameters = make_parameters(torch.float32)
     other = kind(parameters)
     other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
-    tensors = [part for state in other.state.values() for part in state.values() if isinstance(part, torch.Tensor)]
+    tensors = [
+        part
+        for state in other.state.values()
+        for part in state.values()
+        if isinstance(part, torch.Tensor)
+    ]
     assert {tensor.dtype for tensor in tensors} == {torch.float32}
     train(other, range(5, 9))
     assert all(parameter.isfinite().all() for parameter in parameters)
@@ -339,10 +378,13 @@ def test_the_state_of_another_optimizer_is_refused_when_it_is_loaded(kind, other
     if kind is other:
         optimizers[0].load_state_dict(optimizers[1].state_dict())
     else:
-        with pytest.raises(ValueError, match=rf"^{kind.__name__}: the state is of another optimizer: .* is "):
+        with pytest.raises(
+            ValueError, match=rf"^{kind.__name__}: the state is of another optimizer: .* is "
+        ):
             optimizers[0].load_state_dict(optimizers[1].state_dict())
     optimizers[0].step()
-    options = {"lr": 0.1, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "params": [0]}  # of torch's
+    # of torch's
+    options = {"lr": 0.1, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "params": [0]}
     with pytest.raises(ValueError, match=r"of another optimizer: average_after, steps is missing"):
         kind([table]).load_state_dict({"state": {}, "param_groups": [options]})
 
@@ -350,7 +392,9 @@ def test_the_state_of_another_optimizer_is_refused_when_it_is_loaded(kind, other
 @pytest.mark.parametrize("rows", [[1, 4, 7], [7, 1, 4], [4, 1, 4], [1, 4, 4], [0], []])
 def test_ascending_rows_are_coalesced_without_a_copy(rows):
     values = torch.arange(1.0, 2 * len(rows) + 1).reshape(-1, 2)
-    gradient = torch.sparse_coo_tensor(torch.tensor([rows], dtype=torch.int64), values, (9, 2), check_invariants=True)
+    gradient = torch.sparse_coo_tensor(
+        torch.tensor([rows], dtype=torch.int64), values, (9, 2), check_invariants=True
+    )
     expected = gradient.to_dense()
     result = coalesced(gradient)
     assert result.is_coalesced()
@@ -375,11 +419,15 @@ def test_gradients_accumulate_after_a_step(kind):
         lose(bag, ids)
         lose(plain, ids)
     gradients = [coalesced(table.grad).to_dense() for table in bag.parameters()]
-    torch.testing.assert_close(gradients, [table.grad for table in plain.parameters()], rtol=1e-11, atol=1e-12)
+    torch.testing.assert_close(
+        gradients, [table.grad for table in plain.parameters()], rtol=1e-11, atol=1e-12
+    )
 
 
 def test_zero_grad_resets_or_fills_with_zeros(kind):
-    table, weights, idle = (torch.nn.Parameter(torch.ones(N_ROWS, 3, dtype=torch.float64)) for _ in range(3))
+    table, weights, idle = (
+        torch.nn.Parameter(torch.ones(N_ROWS, 3, dtype=torch.float64)) for _ in range(3)
+    )
     optimizer = kind([table, weights, idle])
     for set_to_none in (True, False):
         table.grad, weights.grad = some_rows(1), torch.ones_like(weights)
@@ -415,9 +463,17 @@ def test_closures_and_parameter_groups(kind):
     [
         *((kind, {"lr": -1}, "lr must not be negative, got -1") for kind in FORMULAS),
         (RowwiseAdagrad, {"eps": -1}, "eps must not be negative, got -1"),
-        (RowwiseAdagrad, {"average_after": -1}, "average_after must be None or not negative, got -1"),
+        (
+            RowwiseAdagrad,
+            {"average_after": -1},
+            "average_after must be None or not negative, got -1",
+        ),
         (RowwiseAdagrad, {"weight_decay": -1}, "weight_decay must not be negative, got -1"),
-        (RowwiseAdam, {"betas": (-0.1, 0.9)}, r"betas must be at least 0 and less than 1, got \(-0.1, 0.9\)"),
+        (
+            RowwiseAdam,
+            {"betas": (-0.1, 0.9)},
+            r"betas must be at least 0 and less than 1, got \(-0.1, 0.9\)",
+        ),
         (RowwiseAdam, {"betas": (0.9, 1.0)}, r"less than 1, got \(0.9, 1.0\)"),
     ],
 )
@@ -438,7 +494,9 @@ def test_a_gradient_without_rows_is_refused(kind):
 def test_cuda_takes_the_same_steps(kind):
     trained = []
     for device in ("cpu", "cuda"):
-        parameters = [torch.nn.Parameter(weights.to(device)) for weights in copies(make_parameters())]
+        parameters = [
+            torch.nn.Parameter(weights.to(device)) for weights in copies(make_parameters())
+        ]
         optimizer = kind(parameters, lr=0.3, average_after=2)
         for step in range(8):
             for parameter in parameters[: len(ROW_SHAPES)]:

@@ -4,7 +4,9 @@ Ngram = tuple[str, ...]
 
 
 class Arpa:
-    """log10 P(w | h) is the entry of h w or, without one, the backoff weight of h (or 0) plus log10 P(w | h[1:])."""
+    """log10 P(w | h) is the entry of h w or, without one, the backoff weight of h (or 0) plus log10
+    P(w | h[1:]).
+    """
 
     def __init__(self, text: str) -> None:
         self.log_probs: dict[Ngram, float] = {}
@@ -27,8 +29,11 @@ class Arpa:
         return self.backoffs.get(context, 0.0) + self.log_prob(context[1:], word)
 
     def score(self, sentence: list[str], order: int) -> float:
-        """Return the decimal logarithm of the probability of a sentence of known words and of its end."""
+        """Return the decimal logarithm of the probability of a sentence of known words and of its
+        end.
+        """
         words = ["<s>", *sentence, "</s>"]
         return sum(
-            self.log_prob(tuple(words[max(end - order + 1, 0) : end]), words[end]) for end in range(1, len(words))
+            self.log_prob(tuple(words[max(end - order + 1, 0) : end]), words[end])
+            for end in range(1, len(words))
         )

@@ -46,14 +46,19 @@ def embed_bags(rows, slots, offsets, counts, pool, importance, layout):
 
 
 def squared_lengths(rows, slots, offsets, counts, pool, importance, layout):
-    """Return the sum of the squared weights of the known values of each document, divided by the number of hashes."""
+    """Return the sum of the squared weights of the known values of each document, divided by the
+    number of hashes.
+    """
     squares = []
     for first, last in pairwise(offsets):
         total = 0.0
         for j in range(first, last):
             for i, slot in enumerate(slots[j].tolist()):
-                weight = float(counts[j]) * (1.0 if importance is None else float(importance[rows[j], i]))
-                is_read = layout.append_weight and importance is not None  # whatever its row of the pool
+                weight = float(counts[j]) * (
+                    1.0 if importance is None else float(importance[rows[j], i])
+                )
+                # whatever its row of the pool
+                is_read = layout.append_weight and importance is not None
                 total += weight**2 if is_read or any(pool[slot, :4]) else 0.0
         squares.append(total / slots.shape[1])
     return np.array(squares)

@@ -1,4 +1,6 @@
-"""A reader of exported folders in plain Python, but for the bytes of arrays; by docs/exported_format.md alone."""
+"""A reader of exported folders in plain Python, but for the bytes of arrays; by
+docs/exported_format.md alone.
+"""
 
 import json
 import math
@@ -20,14 +22,30 @@ def ngrams_of(text, options):
     if options["strip_accents"]:
         text = unicodedata.normalize("NFKD", text)
         is_ascii = options["strip_accents"] == "ascii"
-        text = "".join(c for c in text if (ord(c) < 128 if is_ascii else not unicodedata.combining(c)))
+        text = "".join(
+            c for c in text if (ord(c) < 128 if is_ascii else not unicodedata.combining(c))
+        )
     low, high = options["ngram_range"]
     units, joint = [re.sub(r"\s\s+", " ", text)], ""
     if options["analyzer"] == "word":
-        units, joint = [[t for t in re.findall(options["token_pattern"], text) if t not in options["stop_words"]]], " "
+        units, joint = (
+            [
+                [
+                    t
+                    for t in re.findall(options["token_pattern"], text)
+                    if t not in options["stop_words"]
+                ]
+            ],
+            " ",
+        )
     if options["analyzer"] == "char_wb":
         units = [f" {word} " for word in text.split()]
-    ngrams = [joint.join(u[i : i + n]) for u in units for n in range(low, high + 1) for i in range(len(u) - n + 1)]
+    ngrams = [
+        joint.join(u[i : i + n])
+        for u in units
+        for n in range(low, high + 1)
+        for i in range(len(u) - n + 1)
+    ]
     return ngrams + [u for u in units if options["analyzer"] == "char_wb" and len(u) < low]
 
 
@@ -47,8 +65,13 @@ class ExportedFolder:
         for name in ("pool", "importance"):
             values = stored.get(name, [])
             if scale := stored.get(f"{name}.scale"):
-                values = [[b / 127 * abs(b / 127) * s for b, s in zip(row, scale, strict=True)] for row in values]
-            self.tables[name] = dict(zip(stored.get(f"{name}.rows", range(len(values))), values, strict=True))
+                values = [
+                    [b / 127 * abs(b / 127) * s for b, s in zip(row, scale, strict=True)]
+                    for row in values
+                ]
+            self.tables[name] = dict(
+                zip(stored.get(f"{name}.rows", range(len(values))), values, strict=True)
+            )
         self.dim = next(shape[1] for name, _, shape, _ in self.header["arrays"] if name == "pool")
         self.k = 1 if self.bag["variant"] == "standard" else len(self.bag["constants"]) - 1
 
@@ -59,7 +82,9 @@ class ExportedFolder:
             values = Counter()
             for ngram in ngrams_of(text, options):
                 h = murmurhash3_32(ngram.encode(), seed=0)
-                values[first + abs(h) % options["n_features"]] += -1 if options["alternate_sign"] and h < 0 else 1
+                values[first + abs(h) % options["n_features"]] += (
+                    -1 if options["alternate_sign"] and h < 0 else 1
+                )
             if options["binary"]:
                 values = dict.fromkeys(values, 1)
             size = math.sqrt(sum(x * x for x in values.values()))
@@ -75,7 +100,11 @@ class ExportedFolder:
     def lookup(self, column):
         """Return the importance weights and the vectors of a column: step 5."""
         first, *others = ((a, b, 0) for a, b in self.bag["constants"])
-        row = hash_slot(column, first, self.bag["num_embeddings"]) if self.bag["hash_rows"] else column
+        row = (
+            hash_slot(column, first, self.bag["num_embeddings"])
+            if self.bag["hash_rows"]
+            else column
+        )
         key = row if self.bag["variant"] == "paper" else column
         slots = [hash_slot(key, pair, self.bag["num_buckets"]) for pair in others]
         importance = self.tables["importance"].get(row, [self.bag["importance_init"]] * self.k)
@@ -86,21 +115,35 @@ class ExportedFolder:
     def scores(self, text):
         """Return the scores of a text: steps 6 to 8."""
         found = [(x, *self.lookup(column)) for column, x in self.columns(text).items()]
-        scaled = [[[x * p * v for v in vs] for p, vs in zip(ps, vectors, strict=True)] for x, ps, vectors in found]
+        scaled = [
+            [[x * p * v for v in vs] for p, vs in zip(ps, vectors, strict=True)]
+            for x, ps, vectors in found
+        ]
         kind = "sum" if self.bag["variant"] == "standard" else self.bag["aggregation"]
-        of_hashes = [[sum(one[i][j] for one in scaled) for j in range(self.dim)] for i in range(self.k)]
+        of_hashes = [
+            [sum(one[i][j] for one in scaled) for j in range(self.dim)] for i in range(self.k)
+        ]
         vector = [sum(values) for values in zip(*of_hashes, strict=True)]
         if kind == "concat":
             vector = [value for values in of_hashes for value in values]
         if kind == "median":
-            vector = [sum(statistics.median(vs[j] for vs in one) for one in scaled) for j in range(self.dim)]
+            vector = [
+                sum(statistics.median(vs[j] for vs in one) for one in scaled)
+                for j in range(self.dim)
+            ]
         if self.bag["append_weight"] and self.bag["variant"] != "standard":
             vector += [sum(x * ps[i] for x, ps, _ in found) for i in range(self.k)]
         weights = [x * p for x, ps, _ in found for p in ps]
-        length = {"l1": sum(map(abs, weights)) / self.k, "l2": math.sqrt(sum(w * w for w in weights) / self.k)}
+        length = {
+            "l1": sum(map(abs, weights)) / self.k,
+            "l2": math.sqrt(sum(w * w for w in weights) / self.k),
+        }
         vector = [value / (length.get(self.bag["normalize"], 1) or 1) for value in vector]
         layer = zip(self.stored["weight"], self.stored["bias"], strict=True)
-        scores = [sum(w * value for w, value in zip(row, vector, strict=True)) + bias for row, bias in layer]
+        scores = [
+            sum(w * value for w, value in zip(row, vector, strict=True)) + bias
+            for row, bias in layer
+        ]
         g, prior = self.share_of_scores(found), self.stored.get("prior", scores)
         return [g * score + (1 - g) * usual for score, usual in zip(scores, prior, strict=True)]
 
@@ -115,7 +158,10 @@ class ExportedFolder:
         if "half" not in self.header:
             return 1.0
         common = zip(self.stored["common_columns"], self.stored["common_values"], strict=True)
-        base, half = self.square([(x, *self.lookup(column)) for column, x in common]), self.header["half"]
+        base, half = (
+            self.square([(x, *self.lookup(column)) for column, x in common]),
+            self.header["half"],
+        )
         rest = self.square(found) - base
         if rest <= 1e-9 * base:
             return 0.0
@@ -129,6 +175,10 @@ class ExportedFolder:
         if self.header["multilabel"]:
             predicted = [label for label, score in zip(labels, scores, strict=True) if score > 0]
             return predicted, [1 / (1 + math.exp(-t * score)) for score in scores]
-        logits = scores if self.header["link"] == "identity" else [-math.log1p(math.exp(-score)) for score in scores]
+        logits = (
+            scores
+            if self.header["link"] == "identity"
+            else [-math.log1p(math.exp(-score)) for score in scores]
+        )
         odds = [math.exp(t * (logit - max(logits))) for logit in logits]
         return labels[scores.index(max(scores))], [one / sum(odds) for one in odds]

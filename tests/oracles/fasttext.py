@@ -24,7 +24,8 @@ class Quantizer:
     def rows(self) -> np.ndarray:
         """Compute the matrix."""
         rows = [
-            [x for part, code in zip(self.centroids, codes, strict=True) for x in part[code]] for codes in self.codes
+            [x for part, code in zip(self.centroids, codes, strict=True) for x in part[code]]
+            for codes in self.codes
         ]
         norms = self.norms or [1.0] * len(rows)
         return np.array([[x * norm for x in row] for row, norm in zip(rows, norms, strict=True)])
@@ -187,7 +188,9 @@ def _table(score: float) -> float:
 
 
 def _tree(counts: list[int]) -> tuple:
-    """Join the two nodes of the smallest counts: ``(count, left, right, row)``, or of a leaf ``(count, label)``."""
+    """Join the two nodes of the smallest counts: ``(count, left, right, row)``, or of a leaf
+    ``(count, label)``.
+    """
     leaves = [(count, label) for label, count in enumerate(counts)]
     nodes: list[tuple] = []
     n_joined = 0

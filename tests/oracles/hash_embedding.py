@@ -25,7 +25,10 @@ def embed(key: int, tables) -> list[float]:
     if tables.variant == "standard":
         return pool[row]
     weights = tables.importance.tolist()[row]
-    parts = [[weight * value for value in pool[slot]] for weight, slot in zip(weights, slots, strict=True)]
+    parts = [
+        [weight * value for value in pool[slot]]
+        for weight, slot in zip(weights, slots, strict=True)
+    ]
     if tables.aggregation == "concat":
         vector = [value for part in parts for value in part]
     else:
@@ -39,7 +42,9 @@ def embed_document(keys: list[int], counts: list[float], bag) -> torch.Tensor:
     total, norm = torch.zeros(bag.output_dim, dtype=torch.float64), 0.0
     for key, count in zip(keys, counts, strict=True):
         total += count * torch.tensor(embed(key, bag), dtype=torch.float64)
-        importance = [1.0] if bag.importance is None else bag.importance.tolist()[rows_of(key, bag)[0]]
+        importance = (
+            [1.0] if bag.importance is None else bag.importance.tolist()[rows_of(key, bag)[0]]
+        )
         sizes = [abs(count * weight) for weight in importance]
         norm += sum(size if bag.normalize == "l1" else size * size for size in sizes) / len(sizes)
     if bag.normalize is not None and norm > 0:

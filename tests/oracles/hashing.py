@@ -23,7 +23,9 @@ def splitmix64(seed: int, n_values: int) -> list[int]:
 
 
 def hash_constants(seed: int, n_functions: int) -> list[tuple[int, int, int]]:
-    """Return (a, b, c) of each hash function: a and b alternate, c is drawn from 2**32 steps later on."""
+    """Return (a, b, c) of each hash function: a and b alternate, c is drawn from 2**32 steps later
+    on.
+    """
     low = splitmix64(seed, 2 * n_functions)
     high = splitmix64(seed + 2**32 * 0x9E3779B97F4A7C15, n_functions)
     return list(zip(low[::2], low[1::2], high, strict=True))
@@ -44,15 +46,21 @@ def hash_slots(keys, constants: tuple[int, int, int], size: int):
 def feature_slot(feature: int, node: int, constants: tuple[int, int], size: int) -> int:
     """Return the slot of a feature at a node of a tree in the table of direct connections."""
     a, b = constants
-    return (a * fmix32(fmix32(feature) + int(node) * 0x9E3779B1) + b) % 2**64 // 2**32 * size // 2**32
+    return (
+        (a * fmix32(fmix32(feature) + int(node) * 0x9E3779B1) + b) % 2**64 // 2**32 * size // 2**32
+    )
 
 
 def history_hashes(history: list[int], padding_id: int | None) -> list[int]:
-    """Hash the last word, the last two words, and so on; -1 where the longer history only adds padding."""
+    """Hash the last word, the last two words, and so on; -1 where the longer history only adds
+    padding.
+    """
     hashes, running = [], 0
     for length in range(1, len(history) + 1):
         running = fmix32(running * 0x9E3779B1 + history[-length] + 1)
         known = history[-length:]
-        only_adds_padding = padding_id is not None and length > 1 and known[0] == known[1] == padding_id
+        only_adds_padding = (
+            padding_id is not None and length > 1 and known[0] == known[1] == padding_id
+        )
         hashes.append(-1 if only_adds_padding else running)
     return hashes

@@ -1,6 +1,11 @@
 """Random hyperplanes and projections by their specification, one number at a time."""
 
-from sklearn_hashnlp.kernels.projections._hyperplanes import PRIME, QUANTILES, Hyperplanes, coefficients
+from sklearn_hashnlp.kernels.projections._hyperplanes import (
+    PRIME,
+    QUANTILES,
+    Hyperplanes,
+    coefficients,
+)
 from tests.oracles.hashing import splitmix64
 
 from .hashing import fmix32
@@ -30,8 +35,12 @@ def coefficient(kind: str, column: int, h: int, *, density: float = 1.0, seed: i
 def sums(row: list[tuple[int, float]], hyperplanes: Hyperplanes) -> list[float]:
     """Project a row, pairs of column and value: add products in order, each rounded to float64."""
     totals = [0.0] * hyperplanes.n
-    for (_, value), column in zip(row, coefficients([column for column, _ in row], hyperplanes), strict=True):
-        totals = [total + value * float(r) for total, r in zip(totals, column.tolist(), strict=True)]
+    for (_, value), column in zip(
+        row, coefficients([column for column, _ in row], hyperplanes), strict=True
+    ):
+        totals = [
+            total + value * float(r) for total, r in zip(totals, column.tolist(), strict=True)
+        ]
     return totals
 
 

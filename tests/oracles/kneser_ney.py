@@ -1,4 +1,6 @@
-"""Slow truths about Kneser-Ney smoothing: dicts of tuples of words, and the recursion as it is defined."""
+"""Slow truths about Kneser-Ney smoothing: dicts of tuples of words, and the recursion as it is
+defined.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -20,8 +22,14 @@ class KneserNey:
     ) -> None:
         self.words = words - {"<s>"} | {"</s>", "<unk>"}
         self.discounts = discounts
-        self.occurrences = Counter(ngram for sentence in sentences for ngram in ngrams_of(sentence, order))
-        self.kept = {ngram for ngram, count in self.occurrences.items() if count >= min_counts[len(ngram) - 1]}
+        self.occurrences = Counter(
+            ngram for sentence in sentences for ngram in ngrams_of(sentence, order)
+        )
+        self.kept = {
+            ngram
+            for ngram, count in self.occurrences.items()
+            if count >= min_counts[len(ngram) - 1]
+        }
         self.counts = adjusted_counts(self.occurrences, order)
         self.followers: defaultdict[Ngram, dict[str, int]] = defaultdict(dict)
         for ngram, count in self.counts.items():
@@ -45,7 +53,9 @@ class KneserNey:
 
 
 def ngrams_of(sentence: list[str], order: int) -> Iterator[Ngram]:
-    """Yield all n-grams up to an order that end in a word or ``</s>``, with one ``<s>`` before the sentence."""
+    """Yield all n-grams up to an order that end in a word or ``</s>``, with one ``<s>`` before the
+    sentence.
+    """
     words = ["<s>", *sentence, "</s>"]
     for end in range(2, len(words) + 1):
         for begin in range(max(end - order, 0), end):
@@ -53,7 +63,9 @@ def ngrams_of(sentence: list[str], order: int) -> Iterator[Ngram]:
 
 
 def adjusted_counts(occurrences: Counter[Ngram], order: int) -> dict[Ngram, int]:
-    """Return the number of distinct words before each n-gram, or occurrences: of the longest, and behind ``<s>``."""
+    """Return the number of distinct words before each n-gram, or occurrences: of the longest, and
+    behind ``<s>``.
+    """
     before = Counter(ngram[1:] for ngram in occurrences)
     return {
         ngram: count if len(ngram) == order or ngram[0] == "<s>" else before[ngram]
@@ -62,8 +74,12 @@ def adjusted_counts(occurrences: Counter[Ngram], order: int) -> dict[Ngram, int]
 
 
 def discounts(counts: dict[Ngram, int], n: int) -> tuple[float, float, float]:
-    """Return the discounts of the n-grams of one order by the formula of Chen and Goodman, with its fallbacks."""
-    n1, n2, n3, n4 = (sum(len(ngram) == n and c == k for ngram, c in counts.items()) for k in (1, 2, 3, 4))
+    """Return the discounts of the n-grams of one order by the formula of Chen and Goodman, with its
+    fallbacks.
+    """
+    n1, n2, n3, n4 = (
+        sum(len(ngram) == n and c == k for ngram, c in counts.items()) for k in (1, 2, 3, 4)
+    )
     if not n1 or not n2:
         return 0.5, 1.0, 1.5
     y = n1 / (n1 + 2 * n2)

@@ -24,7 +24,9 @@ def windows_of(words: list[str], order: int, padding: str) -> list[str]:
 
 def hidden_states(model: Any, sentences: list[str]) -> list[list[NDArray[np.float64]]]:
     """Return the hidden states of a model of order 3 before each occurrence of each word."""
-    states: dict[str, list[NDArray[np.float64]]] = {word: [] for word in model.vocabulary_ if word != "<s>"}
+    states: dict[str, list[NDArray[np.float64]]] = {
+        word: [] for word in model.vocabulary_ if word != "<s>"
+    }
     for sentence in sentences:
         words = ["<s>", "<s>", *sentence.split(), "</s>"]
         for end in range(2, len(words)):
@@ -36,22 +38,34 @@ def hidden_states(model: Any, sentences: list[str]) -> list[list[NDArray[np.floa
 
 
 def mean_hidden_states(model: Any, sentences: list[str]) -> NDArray[np.float64]:
-    """Average the hidden layer of a model of order 3 word by word, and subtract the average over all."""
+    """Average the hidden layer of a model of order 3 word by word, and subtract the average over
+    all.
+    """
     states = hidden_states(model, sentences)
     mean = np.mean([state for of_word in states for state in of_word], axis=0)
-    return np.array([np.mean(of_word, axis=0) - mean if of_word else np.zeros_like(mean) for of_word in states])
+    return np.array(
+        [np.mean(of_word, axis=0) - mean if of_word else np.zeros_like(mean) for of_word in states]
+    )
 
 
 def discriminant_products(model: Any, sentences: list[str]) -> NDArray[np.float64]:
-    """Return the inner products of words' expected mean states, by the inverse of the variance of single states."""
+    """Return the inner products of words' expected mean states, by the inverse of the variance of
+    single states.
+    """
     states, means = hidden_states(model, sentences), mean_hidden_states(model, sentences)
     everything = [state for of_word in states for state in of_word]
-    deviations = np.array([state - np.mean(of_word, axis=0) for of_word in states for state in of_word])
+    deviations = np.array(
+        [state - np.mean(of_word, axis=0) for of_word in states for state in of_word]
+    )
     within = deviations.T @ deviations / len(everything)
     within += 1e-3 * np.mean(np.diag(within)) * np.eye(len(within))
-    between = sum(len(of_word) * np.outer(mean, mean) for of_word, mean in zip(states, means, strict=True))
+    between = sum(
+        len(of_word) * np.outer(mean, mean) for of_word, mean in zip(states, means, strict=True)
+    )
     root = np.linalg.cholesky(within)
-    values, axes = np.linalg.eigh(np.linalg.solve(root, np.linalg.solve(root, between / len(everything)).T))
+    values, axes = np.linalg.eigh(
+        np.linalg.solve(root, np.linalg.solve(root, between / len(everything)).T)
+    )
     true = axes @ np.diag(np.maximum(values - len(states) / len(everything), 0)) @ axes.T
     expected = np.zeros_like(means)
     for i, of_word in enumerate(states):

@@ -64,12 +64,21 @@ def embed(ids: list[int], starts: list[bool], layer) -> torch.Tensor:
     for history in histories(ids, starts, spec):
         parts = []
         for table in range(spec.n_tables):
-            order, part = spec.orders[table // spec.num_heads], torch.zeros(layer.n_columns, dtype=torch.float64)
+            order, part = (
+                spec.orders[table // spec.num_heads],
+                torch.zeros(layer.n_columns, dtype=torch.float64),
+            )
             if len(history) >= order:
                 rows, importance_row, sign = rows_of(history[-order:], table, spec)
                 for i, row in enumerate(rows):
-                    factor = 1.0 if layer.importance is None else float(layer.importance[importance_row, i].detach())
+                    factor = (
+                        1.0
+                        if layer.importance is None
+                        else float(layer.importance[importance_row, i].detach())
+                    )
                     part += sign * factor * weight[row]
             parts.append(part)
-        vectors.append(torch.cat(parts) if layer.mode == "concat" else torch.stack(parts).sum(dim=0))
+        vectors.append(
+            torch.cat(parts) if layer.mode == "concat" else torch.stack(parts).sum(dim=0)
+        )
     return torch.stack(vectors)

@@ -9,12 +9,18 @@ from tests.oracles.hashing import splitmix64
 
 def ngrams(units: list[str], ngram_range: tuple[int, int]) -> list[list[str]]:
     """Return all n-grams of some units."""
-    spans = [(i, i + n) for i in range(len(units)) for n in range(ngram_range[0], ngram_range[1] + 1)]
+    spans = [
+        (i, i + n) for i in range(len(units)) for n in range(ngram_range[0], ngram_range[1] + 1)
+    ]
     return [units[a:b] for a, b in spans if b <= len(units)]
 
 
-def skipgrams(words: list[str], n: int, max_skip: int, start: int = 0, before: tuple[int, ...] = ()) -> list[str]:
-    """Return all skip-grams: n words in order, with at most ``max_skip`` skipped between the first and the last."""
+def skipgrams(
+    words: list[str], n: int, max_skip: int, start: int = 0, before: tuple[int, ...] = ()
+) -> list[str]:
+    """Return all skip-grams: n words in order, with at most ``max_skip`` skipped between the first
+    and the last.
+    """
     if n == 0:
         return [" ".join(words[i] for i in before)]
     grams = []
@@ -35,7 +41,9 @@ def fingerprint(words: list[str]) -> int:
     """Return the 64-bit fingerprint of an n-gram by its definition."""
     state = 0
     for word in words:
-        high, low = (murmurhash3_32(word.encode(), seed=seed, positive=True) for seed in (0x9747B28C, 0))
+        high, low = (
+            murmurhash3_32(word.encode(), seed=seed, positive=True) for seed in (0x9747B28C, 0)
+        )
         (state,) = splitmix64(state ^ (high << 32 | low), 1)
     return state
 

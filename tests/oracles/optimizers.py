@@ -16,7 +16,9 @@ def adam_rows(table, means, squares, steps, rows, gradients, lr, beta_1, beta_2,
     for row, gradient in zip(rows.tolist(), gradients.tolist(), strict=True):
         steps[row, 0] += 1
         t = steps[row, 0]
-        squares[row, 0] = beta_2 * squares[row, 0] + (1 - beta_2) * sum(g * g for g in gradient) / len(gradient)
+        squares[row, 0] = beta_2 * squares[row, 0] + (1 - beta_2) * sum(
+            g * g for g in gradient
+        ) / len(gradient)
         for column, g in enumerate(gradient):
             means[row, column] = beta_1 * means[row, column] + (1 - beta_1) * g
             size = math.sqrt(squares[row, 0] / (1 - beta_2**t)) + eps

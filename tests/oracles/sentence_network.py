@@ -22,7 +22,9 @@ def linear(x: Array, layer: torch.nn.Linear) -> Array:
 def layer_norm(x: Array, norm: torch.nn.Module) -> Array:
     if isinstance(norm, torch.nn.Identity):
         return x
-    standard = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + norm.eps)
+    standard = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(
+        x.var(axis=1, keepdims=True) + norm.eps
+    )
     return standard * norm.weight.detach().numpy() + norm.bias.detach().numpy()
 
 
@@ -31,7 +33,9 @@ def attention(x: Array, layer: torch.nn.MultiheadAttention) -> Array:
     width = x.shape[1] // layer.num_heads
     heads = []
     for head in range(layer.num_heads):
-        query, key, value = (part[:, head * width : (head + 1) * width] for part in np.split(inside, 3, axis=1))
+        query, key, value = (
+            part[:, head * width : (head + 1) * width] for part in np.split(inside, 3, axis=1)
+        )
         weights = np.exp(query @ key.T / math.sqrt(width))
         heads.append(weights / weights.sum(axis=1, keepdims=True) @ value)
     return linear(np.concatenate(heads, axis=1), layer.out_proj)
@@ -48,11 +52,15 @@ def encode(network, projections: Array, hidden: list[int]) -> list[Array]:
     x[hidden] = 0
     if network.position_gain is not None:
         gain, (length, width) = network.position_gain.item(), x.shape
-        x = x + gain * np.array([[sinusoid(t, column, width) for column in range(width)] for t in range(length)])
+        x = x + gain * np.array(
+            [[sinusoid(t, column, width) for column in range(width)] for t in range(length)]
+        )
     outputs = [x]
     for layer in network.layers:
         x = x + attention(layer_norm(x, layer.norm1), layer.self_attn)
-        x = x + linear(np.maximum(linear(layer_norm(x, layer.norm2), layer.linear1), 0), layer.linear2)
+        x = x + linear(
+            np.maximum(linear(layer_norm(x, layer.norm2), layer.linear1), 0), layer.linear2
+        )
         outputs.append(x)
     return outputs
 
@@ -75,16 +83,23 @@ def transformer_vector(network, projections: Array, weights: Array) -> Array:
     """Return the vector of one sentence, without padding."""
     outputs = encode(network, projections, [])
     pooled = [outputs[-1]] if len(network.norms) == 1 else [outputs[len(outputs) // 2], outputs[-1]]
-    x = np.concatenate([layer_norm(part, norm) for part, norm in zip(pooled, network.norms, strict=True)], axis=1)
+    x = np.concatenate(
+        [layer_norm(part, norm) for part, norm in zip(pooled, network.norms, strict=True)], axis=1
+    )
     if isinstance(network.widen, torch.nn.Linear):
         x = linear(x, network.widen)
     return pool(network.pooling, x, weights)
 
 
 def sentence_vectors(network, batch) -> Array:
-    """Return the vectors of a SentenceNetwork by its docstring; its Transformer computes its own part."""
+    """Return the vectors of a SentenceNetwork by its docstring; its Transformer computes its own
+    part.
+    """
     rows = []
-    common, context_common = network.common.double().numpy(), network.context_common.double().numpy()
+    common, context_common = (
+        network.common.double().numpy(),
+        network.context_common.double().numpy(),
+    )
     projections = batch.projections.double().numpy()
     if batch.projections.dtype == torch.uint8:
         projections = 2 * projections - 1
@@ -96,7 +111,9 @@ def sentence_vectors(network, batch) -> Array:
         weight = many if network.context_weight == "auto" else network.context_weight
         if network.spelling is not None:
             spelled = np.zeros(network.spelling.out_features)
-            for word, word_weight in zip(batch.words[row].tolist(), batch.weights[row].tolist(), strict=True):
+            for word, word_weight in zip(
+                batch.words[row].tolist(), batch.weights[row].tolist(), strict=True
+            ):
                 if word >= 0:
                     spelled += word_weight * linear(projections[word], network.spelling)
             spelled = normalize(spelled)
@@ -104,7 +121,9 @@ def sentence_vectors(network, batch) -> Array:
                 spelled = spelled - (spelled @ direction) * direction
             parts.append(math.sqrt(1 - weight) * normalize(spelled))
         if network.transformer is not None:
-            sentence = type(batch)(batch.projections, batch.words[row : row + 1], batch.weights[row : row + 1])
+            sentence = type(batch)(
+                batch.projections, batch.words[row : row + 1], batch.weights[row : row + 1]
+            )
             vector = network.transformer(sentence)[0].detach().double().numpy()
             for direction in context_common:
                 vector = vector - removed * (vector @ direction) * direction

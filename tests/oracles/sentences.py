@@ -1,4 +1,6 @@
-"""Slow truths about sentences: paragraphs, weights and word pretraining, one word at a time in double precision."""
+"""Slow truths about sentences: paragraphs, weights and word pretraining, one word at a time in
+double precision.
+"""
 
 import math
 import re
@@ -13,11 +15,15 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def read_paragraphs(paragraphs: list[list[str]], max_sentences: int, max_words: int) -> list[list[list[str]]]:
+def read_paragraphs(
+    paragraphs: list[list[str]], max_sentences: int, max_words: int
+) -> list[list[list[str]]]:
     """Split sentences into words, and paragraphs into parts of equal length."""
     parts = []
     for paragraph in paragraphs:
-        sentences = [re.findall(r"\w+|[^\w\s]", sentence.lower())[:max_words] for sentence in paragraph]
+        sentences = [
+            re.findall(r"\w+|[^\w\s]", sentence.lower())[:max_words] for sentence in paragraph
+        ]
         sentences = [sentence for sentence in sentences if sentence]
         n_parts = -(-len(sentences) // max_sentences)
         for part in range(n_parts):
@@ -39,14 +45,18 @@ def ppmi(
 ) -> tuple[list[int], dict[tuple[int, int], float]]:
     """Return the frequent words, and the PPMI of (word, context)."""
     counts = Counter(word for sentence in sentences for word in sentence)
-    frequent = sorted((word for word in counts if counts[word] >= min_count), key=lambda word: (-counts[word], word))
+    frequent = sorted(
+        (word for word in counts if counts[word] >= min_count),
+        key=lambda word: (-counts[word], word),
+    )
     contexts = frequent[:n_contexts]
     pairs: Counter[tuple[int, int]] = Counter()
     for sentence in sentences:
         for i, word in enumerate(sentence):
             for j, context in enumerate(sentence):
                 if 0 < abs(i - j) <= window and word in frequent and context in contexts:
-                    pairs[word, context] += 1 / abs(i - j)  # type: ignore[assignment]  # a Counter of floats
+                    # a Counter of floats
+                    pairs[word, context] += 1 / abs(i - j)  # type: ignore[assignment]
     of_word: Counter[int] = Counter()
     of_context: Counter[int] = Counter()
     for (word, context), count in pairs.items():
@@ -61,10 +71,14 @@ def ppmi(
     return frequent, values
 
 
-def ppmi_similarities(sentences: list[list[int]], power: float, **options: Any) -> tuple[list[int], Array]:
+def ppmi_similarities(
+    sentences: list[list[int]], power: float, **options: Any
+) -> tuple[list[int], Array]:
     """Return the words that have a vector, and the inner products of the vectors."""
     frequent, values = ppmi(sentences, **options)
-    rows = np.array([[values.get((word, context), 0.0) for context in range(10)] for word in sorted(frequent)])
+    rows = np.array(
+        [[values.get((word, context), 0.0) for context in range(10)] for word in sorted(frequent)]
+    )
     rows = rows.reshape(-1, 10)
     keep = rows.any(axis=1)
     left, singular_values, _ = np.linalg.svd(rows[keep], full_matrices=False)
@@ -83,7 +97,8 @@ def fitted_word_vectors(
     n_rows: int,  # of the tables
     n_steps: int,
 ) -> Array:
-    """Solve the ridge regression, and the regression of its residuals in the Krylov space of so many steps.
+    """Solve the ridge regression, and the regression of its residuals in the Krylov space of so
+    many steps.
 
     The space is that of the moment matrix multiplied by the inverse of its diagonal.
     """
@@ -102,14 +117,21 @@ def fitted_word_vectors(
         for _ in range(n_steps - 1):
             powers.append(scale * (moment @ powers[-1]))
         space, _ = np.linalg.qr(np.transpose(powers))
-        vectors[:, column] += design @ (space @ np.linalg.solve(space.T @ moment @ space, space.T @ gradient))
+        vectors[:, column] += design @ (
+            space @ np.linalg.solve(space.T @ moment @ space, space.T @ gradient)
+        )
     return vectors
 
 
-def spelling_parts(sentences: list[list[int]], spelling: torch.nn.Linear, rows: Array, weights: Array) -> Array:
+def spelling_parts(
+    sentences: list[list[int]], spelling: torch.nn.Linear, rows: Array, weights: Array
+) -> Array:
     """Compute the spelling parts of sentences, each distinct word of a sentence once."""
     matrix = spelling.weight.double().numpy()
-    parts = [sum(weights[word] * (matrix @ rows[word]) for word in set(sentence)) for sentence in sentences]
+    parts = [
+        sum(weights[word] * (matrix @ rows[word]) for word in set(sentence))
+        for sentence in sentences
+    ]
     return np.array([part / np.linalg.norm(part) for part in parts])
 
 

@@ -4,7 +4,9 @@ import torch
 from torch import Tensor
 
 
-def lstm(parameters: dict[str, Tensor], suffix: str, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+def lstm(
+    parameters: dict[str, Tensor], suffix: str, x: Tensor, h: Tensor, c: Tensor
+) -> tuple[Tensor, Tensor]:
     """Take one step of an LSTM; torch orders its gates as input, forget, cell, output."""
     gates = parameters[f"weight_ih{suffix}"] @ x + parameters[f"bias_ih{suffix}"]
     gates = gates + parameters[f"weight_hh{suffix}"] @ h + parameters[f"bias_hh{suffix}"]
@@ -32,7 +34,9 @@ def log_probs(network, source: list[int], steps: int) -> list[Tensor]:
             h, c = lstm(encoder, f"_l{layer}", vector, h, c)
             encoded.append(h)
     decoders = [dict(cell.named_parameters()) for cell in network.decoder]
-    states = [(torch.zeros(network.decoder[0].hidden_size, dtype=torch.float64),) * 2 for _ in decoders]
+    states = [
+        (torch.zeros(network.decoder[0].hidden_size, dtype=torch.float64),) * 2 for _ in decoders
+    ]
 
     def decode(x: Tensor) -> Tensor:
         for layer, decoder in enumerate(decoders):
@@ -45,11 +49,15 @@ def log_probs(network, source: list[int], steps: int) -> list[Tensor]:
     for _ in range(steps):
         query = network.attend_decoder.weight @ h
         scores = [
-            (network.attend_score.weight[0] @ torch.tanh(network.attend_encoder.weight @ state + query)).exp()
+            (
+                network.attend_score.weight[0]
+                @ torch.tanh(network.attend_encoder.weight @ state + query)
+            ).exp()
             for state in encoded
         ]
         attended = sum(
-            (score / sum(scores) * state for score, state in zip(scores, encoded, strict=True)), torch.tensor(0.0)
+            (score / sum(scores) * state for score, state in zip(scores, encoded, strict=True)),
+            torch.tensor(0.0),
         )
         h = decode(attended)
         exponentials = (network.output.weight @ h + network.output.bias).exp()

@@ -15,9 +15,19 @@ OPTIMIZERS: dict[str, Callable[..., Any]] = {
 
 
 def train_by_hand(
-    module, rows, *, optimizer: str, schedule: str, epochs: int, batch_size: int, lr: float, seed: int = 0
+    module,
+    rows,
+    *,
+    optimizer: str,
+    schedule: str,
+    epochs: int,
+    batch_size: int,
+    lr: float,
+    seed: int = 0,
 ) -> list[float]:
-    """Train a bag of hash embeddings, with a pool of zeros, and its head by softmax; return the loss of each epoch."""
+    """Train a bag of hash embeddings, with a pool of zeros, and its head by softmax; return the
+    loss of each epoch.
+    """
     hidden = len(module.head) > 1
     bag = module.bag
     make = OPTIMIZERS[optimizer]

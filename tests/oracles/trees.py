@@ -27,7 +27,9 @@ def complete_path(class_index: int, n_classes: int) -> tuple[list[int], list[int
 
 
 def merged_neighbors(outputs: list[Any]) -> list[Any]:
-    """Merge neighbors in pairs until two are left: the loop of the reference implementation's random tree."""
+    """Merge neighbors in pairs until two are left: the loop of the reference implementation's
+    random tree.
+    """
     while len(outputs) > 2:
         merged: list[Any] = []
         for i in range(0, len(outputs), 2):
@@ -40,7 +42,9 @@ def merged_neighbors(outputs: list[Any]) -> list[Any]:
 
 
 def huffman_cost(counts: list[int], arity: int) -> int:
-    """Return the cost of Huffman's tree, the sum of all merges, by a heap padded with classes of count zero."""
+    """Return the cost of Huffman's tree, the sum of all merges, by a heap padded with classes of
+    count zero.
+    """
     heap = [*counts, *[0] * (-(len(counts) - 1) % (arity - 1))]
     heapq.heapify(heap)
     cost = 0
@@ -75,12 +79,19 @@ def leaf_paths(nested: Any) -> dict[int, tuple[list[int], list[int]]]:
     return paths
 
 
-def clustering_loss(vectors: list[list[int]], weights: list[int], labels: list[int], price: Fraction) -> Fraction:
-    """Return the weighted variance within clusters plus the price of the mean cluster size, exactly."""
+def clustering_loss(
+    vectors: list[list[int]], weights: list[int], labels: list[int], price: Fraction
+) -> Fraction:
+    """Return the weighted variance within clusters plus the price of the mean cluster size,
+    exactly.
+    """
 
     def scatter(rows: list[int]) -> Fraction:
         total = sum(weights[row] for row in rows)
-        means = [Fraction(sum(weights[row] * vectors[row][j] for row in rows), total) for j in range(len(vectors[0]))]
+        means = [
+            Fraction(sum(weights[row] * vectors[row][j] for row in rows), total)
+            for j in range(len(vectors[0]))
+        ]
         return sum(
             (
                 weights[row] * (value - mean) ** 2

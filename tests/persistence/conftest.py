@@ -25,7 +25,9 @@ class Centroids(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Centroids:
         self.classes_, codes = np.unique(y, return_inverse=True)
-        rows = [np.asarray(X[codes == code].mean(axis=0)).ravel() for code in range(len(self.classes_))]
+        rows = [
+            np.asarray(X[codes == code].mean(axis=0)).ravel() for code in range(len(self.classes_))
+        ]
         self.means_ = np.asfortranarray(np.array(rows))
         self.counts_ = np.bincount(codes)
         return self
@@ -42,7 +44,10 @@ class Centroids(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        values = {"classes": self.classes_.tolist(), "history": [{"loss": np.float32(0.5), "best": float("nan")}]}
+        values = {
+            "classes": self.classes_.tolist(),
+            "history": [{"loss": np.float32(0.5), "best": float("nan")}],
+        }
         return values, {"means.values": self.means_, "count": np.array(len(self.classes_))}
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:

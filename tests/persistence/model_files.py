@@ -13,7 +13,9 @@ from sklearn_hashnlp.persistence._folder_files import METADATA_KEY, digest
 WEIGHTS, PARAMETERS = "weights.safetensors", "parameters.json"
 
 
-def write(folder: Path, document: dict[str, Any], arrays: dict[str, Any], text: str | None = None) -> None:
+def write(
+    folder: Path, document: dict[str, Any], arrays: dict[str, Any], text: str | None = None
+) -> None:
     """Write a model with the right digest."""
     document = {key: value for key, value in document.items() if key != "digest"}
     document["digest"] = digest(document, arrays)
@@ -30,5 +32,8 @@ def replace_everywhere(value: Any, name: str, new: Any) -> Any:
             return [name, new]
         return [replace_everywhere(part, name, new) for part in value]
     if isinstance(value, dict):
-        return {key: new if key == name else replace_everywhere(part, name, new) for key, part in value.items()}
+        return {
+            key: new if key == name else replace_everywhere(part, name, new)
+            for key, part in value.items()
+        }
     return value

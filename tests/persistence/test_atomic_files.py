@@ -15,7 +15,12 @@ import pytest
 
 from sklearn_hashnlp import _posix
 from sklearn_hashnlp.persistence import _atomic_files
-from sklearn_hashnlp.persistence._atomic_files import remove_abandoned, replacing, replacing_files, unfinished_folder
+from sklearn_hashnlp.persistence._atomic_files import (
+    remove_abandoned,
+    replacing,
+    replacing_files,
+    unfinished_folder,
+)
 
 WRITER = """
 import sys
@@ -37,7 +42,9 @@ def names(folder: Path) -> list[str]:
 @needs_locks
 def test_only_partial_files_of_dead_processes_are_deleted(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         (left,) = tmp_path.iterdir()
@@ -73,7 +80,9 @@ def test_an_abandoned_folder_is_deleted_without_a_look_at_its_age(tmp_path: Path
     assert not folder.exists()
 
 
-def test_without_locks_only_what_is_old_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_locks_only_what_is_old_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_posix, "fcntl", None)
     for name in ("old", "growing", "young"):
         folder = tmp_path / f".unfinished-{name}"

@@ -1,4 +1,6 @@
-"""Learned states that do not fit together, as fuzzing found them: refused when loaded, not met in use."""
+"""Learned states that do not fit together, as fuzzing found them: refused when loaded, not met in
+use.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sklearn_hashnlp import HashEmbeddingClassifier, KneserNeyLanguageModel, SGNNClassifier, SGNNSentenceEncoder
+from sklearn_hashnlp import (
+    HashEmbeddingClassifier,
+    KneserNeyLanguageModel,
+    SGNNClassifier,
+    SGNNSentenceEncoder,
+)
 from sklearn_hashnlp.classifiers import EmbeddingTables, quantize_classifier
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
@@ -21,7 +28,9 @@ BITS = np.random.default_rng(0).integers(0, 2, (12, 16)).astype(np.uint8)
 
 def network(packed: bool = False) -> Any:
     rows = np.packbits(BITS, axis=1) if packed else BITS
-    return SGNNClassifier(hidden_layer_sizes=(4,), max_epochs=1, packed=packed, random_state=0).fit(rows, LABELS)
+    return SGNNClassifier(hidden_layer_sizes=(4,), max_epochs=1, packed=packed, random_state=0).fit(
+        rows, LABELS
+    )
 
 
 def save(model: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -41,7 +50,10 @@ def refused(folder: Path, document: dict[str, Any], arrays: dict[str, Any], mess
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda words: [f"{word}!" if word.startswith("<") else word for word in words], "lacks the special token"),
+        (
+            lambda words: [f"{word}!" if word.startswith("<") else word for word in words],
+            "lacks the special token",
+        ),
         (lambda words: [words[0], *words[:-1]], "distinct strings"),
         (lambda words: [*words[:-1], 3], "distinct strings"),
     ],
@@ -55,7 +67,9 @@ def test_words_of_a_language_model(tmp_path: Path, change: Any, message: str) ->
 
 @pytest.mark.parametrize("shape", [(1, 3), (4,), (2, 2, 2)])
 def test_directions_of_another_width_in_an_encoder(tmp_path: Path, shape: tuple[int, ...]) -> None:
-    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=16, network=Network(8), max_epochs=0)
+    encoder = SGNNSentenceEncoder(
+        n_projections=8, n_tables=0, projection_dim=16, network=Network(8), max_epochs=0
+    )
     document, arrays = save(encoder.fit(TEXTS), tmp_path / "m")
     name = next(name for name in arrays if name.endswith("network.common"))
     changed = arrays | {name: np.ones(shape, dtype=np.float32)}
@@ -78,7 +92,12 @@ def test_rows_of_another_width_than_a_network_has(tmp_path: Path, packed: bool) 
     document, arrays = save(network(packed), tmp_path / "m")
     changed = replace_everywhere(document["model"], "n_features_in", 3)
     assert changed != document["model"]
-    refused(tmp_path / "m", document | {"model": changed}, arrays, f"16 inputs, but rows have {24 if packed else 3}")
+    refused(
+        tmp_path / "m",
+        document | {"model": changed},
+        arrays,
+        f"16 inputs, but rows have {24 if packed else 3}",
+    )
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,13 @@ def _canary(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture(scope="module", name="trained")
 def _trained(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("trained")
-    small = {"n_buckets": 40, "n_embeddings": 60, "embedding_dim": 2, "max_epochs": 1, "random_state": 0}
+    small = {
+        "n_buckets": 40,
+        "n_embeddings": 60,
+        "embedding_dim": 2,
+        "max_epochs": 1,
+        "random_state": 0,
+    }
     save_model(TextClassifier(**small, features="words").fit(TEXTS, LABELS), folder)
     return read_folder(folder)
 
@@ -61,7 +67,8 @@ def refused(folder: Path, message: str | None = None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [(WEIGHTS, "pickle"), (PARAMETERS, "joblib"), (WEIGHTS, "numpy"), (PARAMETERS, "torch")]
+    ("name", "kind"),
+    [(WEIGHTS, "pickle"), (PARAMETERS, "joblib"), (WEIGHTS, "numpy"), (PARAMETERS, "torch")],
 )
 def test_pickles_are_no_models(folder: Path, canary: Path, name: str, kind: str) -> None:
     stream = io.BytesIO()
@@ -134,7 +141,12 @@ def header(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     ],
 )
 def test_tensors_outside_of_the_file_and_of_other_types(folder: Path, change: Any) -> None:
-    header(folder, lambda described: change(described[next(name for name in described if name != "__metadata__")]))
+    header(
+        folder,
+        lambda described: change(
+            described[next(name for name in described if name != "__metadata__")]
+        ),
+    )
     refused(folder, "damaged|digest")
 
 
@@ -143,7 +155,9 @@ def test_a_header_of_exabytes_is_not_read(folder: Path) -> None:
     refused(folder, "damaged")
 
 
-@pytest.mark.parametrize(("name", "value"), [("pool", np.nan), ("head.0.weight", np.inf), ("head.0.bias", -np.inf)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("pool", np.nan), ("head.0.weight", np.inf), ("head.0.bias", -np.inf)]
+)
 def test_values_that_are_not_finite(trained: Any, tmp_path: Path, name: str, value: float) -> None:
     document, arrays = trained
     key = next(key for key in arrays if name in key and arrays[key].dtype.kind == "f")
@@ -155,13 +169,19 @@ def test_values_that_are_not_finite(trained: Any, tmp_path: Path, name: str, val
 
 def test_a_model_with_nan_is_not_saved(tmp_path: Path) -> None:
     rows = np.eye(4)
-    model = HashEmbeddingClassifier(n_buckets=10, n_embeddings=10, embedding_dim=2, max_epochs=1, random_state=0)
+    model = HashEmbeddingClassifier(
+        n_buckets=10, n_embeddings=10, embedding_dim=2, max_epochs=1, random_state=0
+    )
     model.fit(rows, [0, 1, 0, 1])
     with pytest.MonkeyPatch.context() as patch:
         values, arrays = model._get_model_state()
-        arrays = {key: array * np.nan if key == "head.0.bias" else array for key, array in arrays.items()}
+        arrays = {
+            key: array * np.nan if key == "head.0.bias" else array for key, array in arrays.items()
+        }
         patch.setattr(type(model), "_get_model_state", lambda _: (values, arrays))
-        with pytest.raises(ValueError, match=r"cannot hold 'head\.0\.bias' .*: it has infinite values or NaN"):
+        with pytest.raises(
+            ValueError, match=r"cannot hold 'head\.0\.bias' .*: it has infinite values or NaN"
+        ):
             save_model(model, tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
@@ -175,13 +195,27 @@ def test_repeated_keys_are_refused(trained: Any, tmp_path: Path) -> None:
 
 def test_nesting_without_end(trained: Any, tmp_path: Path) -> None:
     document, arrays = trained
-    for nested in ("[" * 100_000, '{"a":' * 100_000, "[" * 900 + "]" * 900, '{"tuple":[' * 450 + "]}" * 450):
-        text = json.dumps(document).replace('"parameters": {', f'"parameters": {{"a": {nested}, ', 1)
+    for nested in (
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        "[" * 900 + "]" * 900,
+        '{"tuple":[' * 450 + "]}" * 450,
+    ):
+        text = json.dumps(document).replace(
+            '"parameters": {', f'"parameters": {{"a": {nested}, ', 1
+        )
         write(tmp_path / "model", document, arrays, text)
         refused(tmp_path / "model")
 
 
-SIZES = ["n_features", "num_embeddings", "num_buckets", "embedding_dim", "num_hashes", "num_classes"]
+SIZES = [
+    "n_features",
+    "num_embeddings",
+    "num_buckets",
+    "embedding_dim",
+    "num_hashes",
+    "num_classes",
+]
 
 
 @pytest.mark.parametrize("number", [10**18, 2**31, -1, 0, 10**400, 1e308, float("nan")])
@@ -210,24 +244,47 @@ DAMAGED = "learned state of HashEmbeddingClassifier does not fit"
 @pytest.mark.parametrize(
     ("dtype", "values", "message"),
     [
-        *((dtype, ["bad", "good"], DAMAGED) for dtype in (",", "04", "a4", "V8", "i4,i4", "M8[s]", "", 3, None)),
+        *(
+            (dtype, ["bad", "good"], DAMAGED)
+            for dtype in (",", "04", "a4", "V8", "i4,i4", "M8[s]", "", 3, None)
+        ),
         ("<i8", [0, 2**63], DAMAGED),
         ("<U100000000", ["bad", "good"], "2 labels would take 800,000,000 bytes"),
     ],
 )
-def test_labels_of_types_that_are_none(trained: Any, tmp_path: Path, dtype: Any, values: Any, message: str) -> None:
+def test_labels_of_types_that_are_none(
+    trained: Any, tmp_path: Path, dtype: Any, values: Any, message: str
+) -> None:
     """Found by fuzzing: numpy raises a SyntaxError for some."""
     document, arrays = trained
     labels = {"dict": [["dtype", dtype], ["values", values]]}
-    write(tmp_path / "model", document | {"model": replace_everywhere(document["model"], "classes", labels)}, arrays)
+    write(
+        tmp_path / "model",
+        document | {"model": replace_everywhere(document["model"], "classes", labels)},
+        arrays,
+    )
     refused(tmp_path / "model", message)
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        *("os.system", "posix.system", "builtins.eval", "subprocess.Popen", "joblib.Memory", "../TextClassifier"),
-        *("sklearn_hashnlp.cli", "VotingClassifier", "__builtins__", "", "TextClassifier.fit", "textclassifier"),
+        *(
+            "os.system",
+            "posix.system",
+            "builtins.eval",
+            "subprocess.Popen",
+            "joblib.Memory",
+            "../TextClassifier",
+        ),
+        *(
+            "sklearn_hashnlp.cli",
+            "VotingClassifier",
+            "__builtins__",
+            "",
+            "TextClassifier.fit",
+            "textclassifier",
+        ),
     ],
 )
 def test_unknown_classes_are_not_imported(trained: Any, tmp_path: Path, name: str) -> None:
@@ -236,10 +293,14 @@ def test_unknown_classes_are_not_imported(trained: Any, tmp_path: Path, name: st
     write(tmp_path / "model", document | {"model": model}, arrays)
     modules = set(sys.modules)
     refused(tmp_path / "model", f"has the class '{name}'")
-    assert not {module for module in set(sys.modules) - modules if not module.startswith("sklearn_hashnlp")}
+    assert not {
+        module for module in set(sys.modules) - modules if not module.startswith("sklearn_hashnlp")
+    }
 
 
-def _renamed(document: dict[str, Any], arrays: dict[str, Any], old: str, new: str) -> tuple[Any, Any]:
+def _renamed(
+    document: dict[str, Any], arrays: dict[str, Any], old: str, new: str
+) -> tuple[Any, Any]:
     text = json.dumps(document["model"])
     changed = text.replace(f'"{old}": "{old}"', f'"{old}": {json.dumps(new)}')
     assert changed != text
@@ -309,7 +370,9 @@ def test_more_columns_than_rows_of_the_table(tmp_path: Path) -> None:
     texts, labels = ["a b", "c d"] * 5, ["x", "y"] * 5
     vectorizer = HashingNgramVectorizer(n_features=1000)
     tables = EmbeddingTables(hash_rows=False)
-    classifier = HashEmbeddingClassifier(embedding=tables, random_state=0).fit(vectorizer.transform(texts), labels)
+    classifier = HashEmbeddingClassifier(embedding=tables, random_state=0).fit(
+        vectorizer.transform(texts), labels
+    )
     model = TextClassifier(random_state=0).fit(texts, labels)
     vectorizer.n_features = 2**30
     model.pipeline_.steps = [("vectorizer", vectorizer), ("classifier", classifier)]
@@ -319,9 +382,14 @@ def test_more_columns_than_rows_of_the_table(tmp_path: Path) -> None:
             load_model(tmp_path / "model").predict(given)
 
 
-def test_parts_of_unions_and_classifiers_that_would_fail_later(trained: Any, tmp_path: Path) -> None:
+def test_parts_of_unions_and_classifiers_that_would_fail_later(
+    trained: Any, tmp_path: Path
+) -> None:
     """Found by fuzzing."""
-    description = {"class": "FeatureUnion", "parameters": {"transformer_list": [], "n_jobs": {"tuple": [1, 2]}}}
+    description = {
+        "class": "FeatureUnion",
+        "parameters": {"transformer_list": [], "n_jobs": {"tuple": [1, 2]}},
+    }
     write(tmp_path / "union", OF_A_MODEL | {"model": description}, {})
     refused(tmp_path / "union", "'n_jobs' must be an integer")
     document, arrays = trained

@@ -1,4 +1,6 @@
-"""The model card: what it says, that it is the same each time, and that hostile names are only text."""
+"""The model card: what it says, that it is the same each time, and that hostile names are only
+text.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,12 @@ def _rows(card: str) -> dict[str, str]:
 
 def test_the_card_describes_the_model(tmp_path: Path) -> None:
     model = _fit(["good", "bad"] * 2, class_weight="balanced")
-    save_model(model, tmp_path / "m", precision="int8", card={"Validation": {"accuracy": 0.875, "texts": 1200}})
+    save_model(
+        model,
+        tmp_path / "m",
+        precision="int8",
+        card={"Validation": {"accuracy": 0.875, "texts": 1200}},
+    )
     card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
     assert card.startswith(f"{MARK}\n# TextClassifier\n")
     assert "2 labels" in card
@@ -75,19 +82,27 @@ def test_a_readme_of_the_user_stays(tmp_path: Path) -> None:
 
 def test_names_are_text_wherever_they_stand(tmp_path: Path) -> None:
     model = _fit([HOSTILE[0], HOSTILE[1]] * 2, class_weight=dict.fromkeys(HOSTILE[:2], 2.0))
-    save_model(model, tmp_path / "m", card={"<b>Labels</b>": {name: name for name in HOSTILE}, "```": {"x": "```"}})
+    save_model(
+        model,
+        tmp_path / "m",
+        card={"<b>Labels</b>": {name: name for name in HOSTILE}, "```": {"x": "```"}},
+    )
     card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(card)
     inline = [token for block in tokens for token in block.children or ()]
     assert {token.type for token in inline} <= {"text", "text_special"}
-    assert [token.content.splitlines() for token in tokens if token.type == "html_block"] == [[MARK]]
+    assert [token.content.splitlines() for token in tokens if token.type == "html_block"] == [
+        [MARK]
+    ]
     cells = [token.content for token in tokens if token.type == "inline"]
     rendered = [
         "".join(child.content for child in token.children)
         for token in tokens
         if token.type == "inline" and token.children
     ]
-    assert [text for text in rendered if text in HOSTILE] == [name for name in HOSTILE for _ in range(2)]
+    assert [text for text in rendered if text in HOSTILE] == [
+        name for name in HOSTILE for _ in range(2)
+    ]
     assert "<b>Labels</b>" in rendered
     assert len(cells) > 2 * len(HOSTILE)
 
@@ -96,7 +111,9 @@ def test_what_cannot_be_seen_is_escaped_and_what_is_long_is_cut() -> None:
     assert escape("a\nb\u202ec\ud800\u2028") == "a\\\\nb\\\\u202ec\\\\ud800\\\\u2028"
     assert escape("क्\u200dष 👩\u200d💻") == "क्\u200dष 👩\u200d💻"
     assert escape("x" * 1000) == "x" * 200 + "…"
-    assert [escape(value) for value in (1234, 0.1 + 0.2, True, None, np.float32(0.5), (1, "|"))] == [
+    assert [
+        escape(value) for value in (1234, 0.1 + 0.2, True, None, np.float32(0.5), (1, "|"))
+    ] == [
         "1,234",
         "0.3",
         "True",

@@ -1,4 +1,6 @@
-"""Models as documents: parameters and arrays are decoded as they were, and only known classes are loaded."""
+"""Models as documents: parameters and arrays are decoded as they were, and only known classes are
+loaded.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,21 @@ def described(cls: str = "Normalizer", **parameters: Any) -> dict[str, Any]:
 
 
 def test_a_nested_pipeline_predicts_the_same_bits(centroids: Any) -> None:
-    words = HashingVectorizer(n_features=64, dtype=np.float32, stop_words=["the", "a"], ngram_range=(1, 2))
-    letters = Pipeline([("hash", HashingVectorizer(analyzer="char", n_features=32)), ("norm", Normalizer("l1"))])
-    union = FeatureUnion([("words", words), ("letters", letters)], transformer_weights={"letters": 0.5})
+    words = HashingVectorizer(
+        n_features=64, dtype=np.float32, stop_words=["the", "a"], ngram_range=(1, 2)
+    )
+    letters = Pipeline(
+        [("hash", HashingVectorizer(analyzer="char", n_features=32)), ("norm", Normalizer("l1"))]
+    )
+    union = FeatureUnion(
+        [("words", words), ("letters", letters)], transformer_weights={"letters": 0.5}
+    )
     model = Pipeline(
-        [("features", union), ("pass", "passthrough"), ("classifier", centroids(3.0, options=(1, frozenset({2}))))]
+        [
+            ("features", union),
+            ("pass", "passthrough"),
+            ("classifier", centroids(3.0, options=(1, frozenset({2})))),
+        ]
     )
     model.fit(TEXTS, LABELS)
     loaded = round_trip(model)
@@ -48,7 +60,9 @@ def test_a_nested_pipeline_predicts_the_same_bits(centroids: Any) -> None:
 
 
 @pytest.mark.parametrize("precision", ["float32", "int8"])
-def test_two_estimators_of_one_class_keep_their_own_arrays_and_scales(centroids: Any, precision: str) -> None:
+def test_two_estimators_of_one_class_keep_their_own_arrays_and_scales(
+    centroids: Any, precision: str
+) -> None:
     X = np.eye(4, dtype=np.float32)
     first, second = centroids().fit(X, LABELS), centroids().fit(100 * X, LABELS)
     loaded = round_trip(Pipeline([("first", first), ("second", second)]), precision=precision)
@@ -68,11 +82,17 @@ def test_big_endian_arrays_are_stored_as_numbers(centroids: Any) -> None:
 
 
 def test_models_that_cannot_be_saved_are_named(centroids: Any) -> None:
-    with pytest.raises(TypeError, match=r"it is a sklearn\.feature_extraction\.text\.CountVectorizer, and only these"):
+    with pytest.raises(
+        TypeError,
+        match=r"it is a sklearn\.feature_extraction\.text\.CountVectorizer, and only these",
+    ):
         encode_model(Pipeline([("counts", CountVectorizer())]))
-    with pytest.raises(TypeError, match=r"parameter 'analyzer' of HashingVectorizer: it is code \(split\)"):
+    with pytest.raises(
+        TypeError, match=r"parameter 'analyzer' of HashingVectorizer: it is code \(split\)"
+    ):
         encode_model(Pipeline([("v", HashingVectorizer(analyzer=str.split))]))
-    for unknown in ("a string", type("Normalizer", (Normalizer,), {})()):  # not the class of this name
+    # not the class of this name
+    for unknown in ("a string", type("Normalizer", (Normalizer,), {})()):
         with pytest.raises(TypeError, match="only these classes are known"):
             encode_model(unknown)
     with pytest.raises(NotFittedError):
@@ -87,13 +107,16 @@ def test_models_that_cannot_be_saved_are_named(centroids: Any) -> None:
 def test_a_cache_of_pickles_is_refused_in_saving_and_loading(memory: Any) -> None:
     inner = Pipeline([("v", HashingVectorizer())], memory=memory)
     with pytest.raises(
-        TypeError, match=r"parameter 'memory' of Pipeline: .*pickles are code.*set_params\(memory=None\)"
+        TypeError,
+        match=r"parameter 'memory' of Pipeline: .*pickles are code.*set_params\(memory=None\)",
     ):
         encode_model(Pipeline([("inner", inner)]))
     description, arrays = encode_model(Pipeline([("v", HashingVectorizer())]))
     assert description["parameters"]["memory"] is None
     description["parameters"]["memory"] = "cache"
-    with pytest.raises(ModelFormatError, match=r"sets the parameter 'memory' of Pipeline: .*pickles are code"):
+    with pytest.raises(
+        ModelFormatError, match=r"sets the parameter 'memory' of Pipeline: .*pickles are code"
+    ):
         decode_model(description, arrays)
 
 
@@ -103,7 +126,8 @@ def test_the_depth_is_limited_and_what_was_saved_loads() -> None:
         model = Pipeline([("step", model)])
     loaded = round_trip(model)
     for _ in range(49):
-        [(_, loaded)] = loaded.steps  # transform would take scikit-learn years: it asks each step for its tags twice
+        # transform would take scikit-learn years: it asks each step for its tags twice
+        [(_, loaded)] = loaded.steps
     assert loaded.n_features == 8
     with pytest.raises(ValueError, match="nested deeper than 50 estimators"):
         encode_model(Pipeline([("step", model)]))
@@ -120,33 +144,69 @@ def learned(arrays: dict[str, Any]) -> dict[str, Any]:
     [
         (None, "Expected the description of an estimator for the model, got NoneType"),
         ({"class": "Normalizer"}, "Expected the description of an estimator"),
-        (described(colour="red"), "parameter 'colour', which Normalizer of this version does not have"),
+        (
+            described(colour="red"),
+            "parameter 'colour', which Normalizer of this version does not have",
+        ),
         (described(norm="l3"), r"Normalizer does not accept: The 'norm' parameter"),
         (described(norm={"estimator": described("os.system")}), "class 'os.system'"),
         (described() | {"state": {}, "arrays": {}}, "holds a learned state for Normalizer"),
         (described("Centroids"), "holds no learned state for Centroids"),
-        (described("Centroids") | {"state": [], "arrays": {}}, "learned state of Centroids is damaged"),
-        (described("Centroids") | {"state": {}, "arrays": {"means": "lost"}}, "lacks its array 'lost'"),
-        (described("Centroids") | {"state": {}, "arrays": {}}, r"does not fit: KeyError\('classes'\)"),
-        (described("Centroids") | learned({"means.values": {"int4": "means"}}), "in an unknown encoding: {'int4'"),
-        (described("Centroids") | learned({"means.values": {"int8": "means"}}), "in an unknown encoding: {'int8'"),
-        (described("Centroids") | learned({"means.values": {"int8": ["levels", "lost"]}}), "lacks its array 'lost'"),
-        (described("Centroids") | learned({"means.values": {"int8": ["levels", "scale"]}}), "could not be broadcast"),
-        (described("Normalizer") | {"training": learned({})}, "holds a training state for Normalizer, which has none"),
+        (
+            described("Centroids") | {"state": [], "arrays": {}},
+            "learned state of Centroids is damaged",
+        ),
+        (
+            described("Centroids") | {"state": {}, "arrays": {"means": "lost"}},
+            "lacks its array 'lost'",
+        ),
+        (
+            described("Centroids") | {"state": {}, "arrays": {}},
+            r"does not fit: KeyError\('classes'\)",
+        ),
+        (
+            described("Centroids") | learned({"means.values": {"int4": "means"}}),
+            "in an unknown encoding: {'int4'",
+        ),
+        (
+            described("Centroids") | learned({"means.values": {"int8": "means"}}),
+            "in an unknown encoding: {'int8'",
+        ),
+        (
+            described("Centroids") | learned({"means.values": {"int8": ["levels", "lost"]}}),
+            "lacks its array 'lost'",
+        ),
+        (
+            described("Centroids") | learned({"means.values": {"int8": ["levels", "scale"]}}),
+            "could not be broadcast",
+        ),
+        (
+            described("Normalizer") | {"training": learned({})},
+            "holds a training state for Normalizer, which has none",
+        ),
         (described("Pipeline", steps=3), "Pipeline does not accept"),
     ],
 )
 def test_damaged_descriptions_are_named(centroids: Any, description: Any, message: str) -> None:
     with pytest.raises(ModelFormatError, match=message):
-        decode_model(description, {"levels": np.zeros((2, 3), dtype=np.int8), "scale": np.ones(2, dtype=np.float32)})
+        decode_model(
+            description,
+            {"levels": np.zeros((2, 3), dtype=np.int8), "scale": np.ones(2, dtype=np.float32)},
+        )
 
 
 @pytest.mark.parametrize(
     ("training", "message"),
     [
         ([], "The training state of Centroids is damaged"),
-        ({"state": {"steps": 3}, "arrays": {"counts": "lost"}}, "training state of Centroids lacks its array 'lost'"),
-        ({"state": {"steps": 3}, "arrays": {}}, r"training state of Centroids does not fit: KeyError\('counts'\)"),
+        (
+            {"state": {"steps": 3}, "arrays": {"counts": "lost"}},
+            "training state of Centroids lacks its array 'lost'",
+        ),
+        (
+            {"state": {"steps": 3}, "arrays": {}},
+            r"training state of Centroids does not fit: KeyError\('counts'\)",
+        ),
     ],
 )
 def test_a_damaged_training_state_is_named(centroids: Any, training: Any, message: str) -> None:
@@ -172,7 +232,12 @@ def test_only_tables_are_rounded(centroids: Any) -> None:
 
 def test_the_training_state_is_saved_on_request(centroids: Any) -> None:
     X = np.eye(4)
-    model = Pipeline([("first", centroids().fit(X, LABELS)), ("second", centroids().fit(X, ["a", "b", "b", "b"]))])
+    model = Pipeline(
+        [
+            ("first", centroids().fit(X, LABELS)),
+            ("second", centroids().fit(X, ["a", "b", "b", "b"])),
+        ]
+    )
     assert not hasattr(round_trip(model)["first"], "counts_")
     loaded = round_trip(model, training_state=True)
     assert [loaded[name].counts_.tolist() for name in ("first", "second")] == [[2, 2], [1, 3]]
@@ -186,7 +251,9 @@ def test_the_training_state_is_saved_on_request(centroids: Any) -> None:
 def test_a_missing_training_state_is_an_error(centroids: Any) -> None:
     model = centroids().fit(np.eye(4), LABELS)
     for without in (round_trip(model), Normalizer()):
-        with pytest.raises(ValueError, match="training_state=True, but this model has no training state"):
+        with pytest.raises(
+            ValueError, match="training_state=True, but this model has no training state"
+        ):
             encode_model(without, training_state=True)
 
 

@@ -23,7 +23,13 @@ from sklearn.pipeline import Pipeline
 
 from sklearn_hashnlp import TextClassifier
 from sklearn_hashnlp._hash_specification import HASH_SPECIFICATION
-from sklearn_hashnlp.persistence import ModelFormatError, _folder_files, _model_folder, load_model, save_model
+from sklearn_hashnlp.persistence import (
+    ModelFormatError,
+    _folder_files,
+    _model_folder,
+    load_model,
+    save_model,
+)
 from sklearn_hashnlp.persistence._tables import Precision
 from tests.persistence.model_files import write
 
@@ -34,7 +40,9 @@ FILES = ["parameters.json", "weights.safetensors", "README.md"]
 
 @pytest.fixture
 def model(centroids: Any) -> Any:
-    return Pipeline([("vectorizer", HashingVectorizer(n_features=64)), ("classifier", centroids())]).fit(TEXTS, LABELS)
+    return Pipeline(
+        [("vectorizer", HashingVectorizer(n_features=64)), ("classifier", centroids())]
+    ).fit(TEXTS, LABELS)
 
 
 @pytest.fixture
@@ -107,9 +115,13 @@ def test_precision_and_training_state_reach_the_folder(centroids: Any, tmp_path:
 
 def test_invalid_options_are_refused(model: Any, saved: Path) -> None:
     before = [(saved / name).read_bytes() for name in FILES]
-    with pytest.raises(ValueError, match=r"precision must be one of \('float32', 'float16', 'int8'\), got 'int4'"):
+    with pytest.raises(
+        ValueError, match=r"precision must be one of \('float32', 'float16', 'int8'\), got 'int4'"
+    ):
         save_model(model, saved, precision="int4")
-    with pytest.raises(ValueError, match=r"training_state=True needs precision='float32', got 'int8'"):
+    with pytest.raises(
+        ValueError, match=r"training_state=True needs precision='float32', got 'int8'"
+    ):
         save_model(model, saved, precision="int8", training_state=True)
     assert [(saved / name).read_bytes() for name in FILES] == before
 
@@ -130,7 +142,9 @@ def test_permissions_follow_the_umask(model: Any, tmp_path: Path, mask: int) -> 
         save_model(model, tmp_path / "model")
     finally:
         os.umask(before)
-    assert {stat.S_IMODE((tmp_path / "model" / name).stat().st_mode) for name in FILES} == {0o666 & ~mask}
+    assert {stat.S_IMODE((tmp_path / "model" / name).stat().st_mode) for name in FILES} == {
+        0o666 & ~mask
+    }
 
 
 def test_a_folder_with_other_files_is_refused(model: Any, tmp_path: Path) -> None:
@@ -157,13 +171,17 @@ def test_a_folder_that_is_not_writable_is_an_error_before_any_work(
         with monkeypatch.context() as patch:
             patch.setattr(Path if function == "mkdir" else tempfile, function, refuse)
             for folder in (saved, saved.parent / "new" / "model"):
-                with pytest.raises(OSError, match=r"no model can be saved there \(Read-only file system\)") as caught:
+                with pytest.raises(
+                    OSError, match=r"no model can be saved there \(Read-only file system\)"
+                ) as caught:
                     save_model(None, folder, dry_run=True)
                 assert caught.value.filename == str(folder)
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
 
 
-def test_checking_that_a_model_can_be_saved_leaves_no_files(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checking_that_a_model_can_be_saved_leaves_no_files(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(saved.parent)
     for folder in (saved, Path("a/b"), Path("c")):
         save_model(None, folder, dry_run=True)
@@ -181,8 +199,16 @@ def nested(value: Any, wrap: Callable[[Any], Any]) -> Any:
     ("make", "error", "message"),
     [
         (lambda: HashingVectorizer(analyzer=str.split), TypeError, "analyzer"),
-        (lambda: nested(HashingVectorizer(), lambda part: Pipeline([("step", part)])), ValueError, "it is nested"),
-        (lambda: HashingVectorizer(stop_words=nested([], lambda part: [part])), ValueError, "it is nested"),
+        (
+            lambda: nested(HashingVectorizer(), lambda part: Pipeline([("step", part)])),
+            ValueError,
+            "it is nested",
+        ),
+        (
+            lambda: HashingVectorizer(stop_words=nested([], lambda part: [part])),
+            ValueError,
+            "it is nested",
+        ),
     ],
     ids=["code", "pipelines", "lists"],
 )
@@ -225,7 +251,9 @@ def test_a_crash_before_the_last_renaming_leaves_the_old_model(
 def test_a_crash_of_the_first_save_can_be_repaired(model: Any, saved: Path) -> None:
     (saved / FILES[1]).unlink()
     (saved / ".unfinished-abandoned").mkdir()
-    with pytest.raises(ModelFormatError, match=r"weights\.safetensors is missing: saving was interrupted"):
+    with pytest.raises(
+        ModelFormatError, match=r"weights\.safetensors is missing: saving was interrupted"
+    ):
         load_model(saved)
     save_model(model, saved)
     load_model(saved)
@@ -234,7 +262,9 @@ def test_a_crash_of_the_first_save_can_be_repaired(model: Any, saved: Path) -> N
 def test_a_missing_model_is_a_file_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="the folder does not exist"):
         load_model(tmp_path / "nothing")
-    with pytest.raises(FileNotFoundError, match=r"expected parameters\.json and weights\.safetensors there"):
+    with pytest.raises(
+        FileNotFoundError, match=r"expected parameters\.json and weights\.safetensors there"
+    ):
         load_model(tmp_path)
 
 
@@ -249,7 +279,12 @@ def test_an_edited_copy_is_refused(saved: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"{", "damaged: it is not JSON"), (b"\xff", "not JSON"), (b"[]", "no digest"), (None, "is missing: the copy")],
+    [
+        (b"{", "damaged: it is not JSON"),
+        (b"\xff", "not JSON"),
+        (b"[]", "no digest"),
+        (None, "is missing: the copy"),
+    ],
 )
 def test_a_damaged_copy_is_refused(saved: Path, content: bytes | None, message: str) -> None:
     (saved / FILES[0]).unlink()
@@ -272,7 +307,11 @@ def test_damaged_weights_are_refused(saved: Path, tmp_path: Path) -> None:
     path.write_bytes(whole.replace(b'n_features\\": 64', b'n_features\\": 32'))
     with pytest.raises(ModelFormatError, match="digest"):
         load_model(saved)
-    for metadata in (None, {"sklearn-hashnlp": '{"format": "other"}'}, {"sklearn-hashnlp": "[" * 100_000}):
+    for metadata in (
+        None,
+        {"sklearn-hashnlp": '{"format": "other"}'},
+        {"sklearn-hashnlp": "[" * 100_000},
+    ):
         save_file({"a": np.zeros(3)}, path, metadata=metadata)
         with pytest.raises(ModelFormatError, match=r"not a model of sklearn-hashnlp|not JSON"):
             load_model(saved)
@@ -289,9 +328,13 @@ def test_damaged_weights_are_refused(saved: Path, tmp_path: Path) -> None:
         ({"model": None}, "Expected the description of an estimator"),
     ],
 )
-def test_other_versions_and_unknown_models_are_refused(saved: Path, changes: dict[str, Any], message: str) -> None:
+def test_other_versions_and_unknown_models_are_refused(
+    saved: Path, changes: dict[str, Any], message: str
+) -> None:
     rewrite(saved, **changes)
-    with pytest.raises(ModelFormatError, match=rf"The model in '.*' cannot be loaded\. .*{message}"):
+    with pytest.raises(
+        ModelFormatError, match=rf"The model in '.*' cannot be loaded\. .*{message}"
+    ):
         load_model(saved)
 
 
@@ -311,7 +354,9 @@ while True:
 def test_a_reader_sees_whole_models_while_a_writer_is_killed(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     save_model(HashingVectorizer(n_features=1, token_pattern="1"), folder)
-    with subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE) as writer:
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE
+    ) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == b"ready\n"
         seen, deadline = set(), time.monotonic() + 60

@@ -18,7 +18,9 @@ from sklearn_hashnlp.trees import random_tree
 
 
 def round_trip(value: Any) -> Any:
-    encoded = json.loads(json.dumps(encode_value(value, "it", lambda *_: "encoded"), allow_nan=False))
+    encoded = json.loads(
+        json.dumps(encode_value(value, "it", lambda *_: "encoded"), allow_nan=False)
+    )
     return decode_value(encoded, "it", lambda *_: "decoded")
 
 
@@ -27,7 +29,9 @@ hashable = st.recursive(scalars, lambda part: st.lists(part, max_size=3).map(tup
 values = st.recursive(
     scalars | st.frozensets(st.text()) | st.sets(st.integers()),
     lambda part: (
-        st.lists(part, max_size=3) | st.lists(part, max_size=3).map(tuple) | st.dictionaries(hashable, part, max_size=3)
+        st.lists(part, max_size=3)
+        | st.lists(part, max_size=3).map(tuple)
+        | st.dictionaries(hashable, part, max_size=3)
     ),
     max_leaves=10,
 )
@@ -46,10 +50,13 @@ def test_any_nesting_of_values_is_decoded_as_it_was(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "dtype", [np.float64, np.int32, np.bool_, np.dtype("float32"), np.dtype("uint8"), float, int, bool]
+    "dtype",
+    [np.float64, np.int32, np.bool_, np.dtype("float32"), np.dtype("uint8"), float, int, bool],
 )
 def test_dtypes_keep_their_types(dtype: Any) -> None:
-    assert round_trip(dtype) is dtype or (round_trip(dtype) == dtype and isinstance(dtype, np.dtype))
+    assert round_trip(dtype) is dtype or (
+        round_trip(dtype) == dtype and isinstance(dtype, np.dtype)
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,7 +93,11 @@ def test_numpy_scalars_and_subclasses_become_plain(value: Any, plain: Any) -> No
 )
 def test_arrays_of_numbers_keep_dtype_and_shape(array: Any) -> None:
     decoded = round_trip(array)
-    assert (decoded.dtype, decoded.shape, decoded.tobytes()) == (array.dtype, array.shape, array.tobytes())
+    assert (decoded.dtype, decoded.shape, decoded.tobytes()) == (
+        array.dtype,
+        array.shape,
+        array.tobytes(),
+    )
 
 
 def test_paths_are_paths() -> None:
@@ -98,7 +109,9 @@ def test_paths_are_paths() -> None:
 
 def test_sets_are_written_in_one_order() -> None:
     words = [f"word{number}" for number in range(50)]
-    assert encode_value(frozenset(words), "it", print) == encode_value(frozenset(reversed(words)), "it", print)
+    assert encode_value(frozenset(words), "it", print) == encode_value(
+        frozenset(reversed(words)), "it", print
+    )
 
 
 def test_estimators_are_encoded_by_the_callback() -> None:
@@ -162,7 +175,10 @@ def test_trees_are_decoded_as_they_were() -> None:
 @pytest.mark.parametrize("damage", [{"offsets": [0]}, {"children": "x"}, {"children": [5]}, None])
 def test_a_damaged_tree_is_no_model(damage: Any) -> None:
     encoded = (
-        {"tree": {name: array.tolist() for name, array in random_tree(9).to_arrays().items()} | damage}
+        {
+            "tree": {name: array.tolist() for name, array in random_tree(9).to_arrays().items()}
+            | damage
+        }
         if damage
         else {"tree": 3}
     )

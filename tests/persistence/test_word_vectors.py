@@ -6,7 +6,8 @@ import pytest
 from sklearn_hashnlp._text_files import suffix_of
 from sklearn_hashnlp.persistence import ModelFormatError, load_word_vectors, save_word_vectors
 
-WORDS = ["a", "été", "2.5", "日本", "</s>", "10\u202f000", "\u3000"]  # whitespace that is not ASCII is part of a word
+# whitespace that is not ASCII is part of a word
+WORDS = ["a", "été", "2.5", "日本", "</s>", "10\u202f000", "\u3000"]
 VECTORS = np.random.default_rng(0).normal(size=(7, 7)).astype(np.float32)
 
 
@@ -39,7 +40,9 @@ def test_binary_without_newlines(tmp_path):
 def test_bytes_that_are_not_utf_8(tmp_path):
     path = tmp_path / "vectors"
     path.write_bytes(b"1 1\n\xff 1.0\n")
-    with pytest.raises(ModelFormatError, match=r"vectors: word 1 of 1, b'\\xff', is not in .*'utf-8'.*cp1252"):
+    with pytest.raises(
+        ModelFormatError, match=r"vectors: word 1 of 1, b'\\xff', is not in .*'utf-8'.*cp1252"
+    ):
         load_word_vectors(path)
     words, vectors = load_word_vectors(path, errors="surrogateescape")
     save_word_vectors(path, words, vectors)
@@ -61,7 +64,9 @@ def test_compressed_files_are_written_and_read(tmp_path, suffix, binary):
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(ModelFormatError, match="damaged or truncated"):
         load_word_vectors(path, binary=binary)
-    with pytest.raises(ValueError, match=r"a\.zip: word vectors cannot be written as a zip archive"):
+    with pytest.raises(
+        ValueError, match=r"a\.zip: word vectors cannot be written as a zip archive"
+    ):
         save_word_vectors(tmp_path / "a.zip", WORDS, VECTORS)
 
 
@@ -76,8 +81,12 @@ def test_a_byte_order_mark_is_skipped(tmp_path):
 @pytest.mark.parametrize("shape", [(2, 3), (5, 2), (100, 1), (40, 50), (1, 4)])
 def test_a_text_file_is_not_read_as_binary(tmp_path, shape):
     path = tmp_path / "vectors"
-    save_word_vectors(path, [f"word{i}" for i in range(shape[0])], np.random.default_rng(0).normal(size=shape))
-    with pytest.raises(ModelFormatError, match=r"is in word2vec's text format\. Set binary=False\."):
+    save_word_vectors(
+        path, [f"word{i}" for i in range(shape[0])], np.random.default_rng(0).normal(size=shape)
+    )
+    with pytest.raises(
+        ModelFormatError, match=r"is in word2vec's text format\. Set binary=False\."
+    ):
         load_word_vectors(path, binary=True)
 
 
@@ -89,7 +98,10 @@ def test_words_with_spaces_are_read_if_vectors_end_in_a_newline(tmp_path):
     words = [f"{word}{i}" for i in range(300) for word in SPACED[:-1]] + ["x"]
     vectors = np.random.default_rng(0).normal(size=(len(words), 20)).astype("<f4")
     vectors.view("u1").reshape(-1)[::7] = 32  # bytes that are spaces
-    rows = [word.encode() + b" " + vector.tobytes() + b"\n" for word, vector in zip(words, vectors, strict=True)]
+    rows = [
+        word.encode() + b" " + vector.tobytes() + b"\n"
+        for word, vector in zip(words, vectors, strict=True)
+    ]
     path.write_bytes(b"%d 20\n" % len(words) + b"".join(rows))
     read, found = load_word_vectors(path, binary=True)
     assert read == words
@@ -104,7 +116,10 @@ def test_words_with_spaces_are_refused_by_name_in_other_binary_files(tmp_path, w
         words = [f"w{i}" for i in range(10)]
         words[position] = word
         vectors = np.random.default_rng(seed).normal(size=(10, 30)).astype("<f4")
-        rows = [word.encode() + b" " + vector.tobytes() for word, vector in zip(words, vectors, strict=True)]
+        rows = [
+            word.encode() + b" " + vector.tobytes()
+            for word, vector in zip(words, vectors, strict=True)
+        ]
         path.write_bytes(b"10 30\n" + b"".join(rows))
         with pytest.raises(ModelFormatError, match="has a space"):
             load_word_vectors(path, binary=True)
@@ -148,7 +163,11 @@ def test_invalid_words_and_vectors_are_refused(tmp_path, words, vectors, message
         (b"1 2\na 1 2 3\n", False, "got 4 fields"),
         (b"1 2\na 1 x\n", False, "for word 1 of 1"),
         (b"1 2\na \0\0", True, "got 2 of 8 bytes"),
-        (b"2 99999999999\na 1 2\n", True, "promises 99999999999 numbers for each of 2 words, more than the file has"),
+        (
+            b"2 99999999999\na 1 2\n",
+            True,
+            "promises 99999999999 numbers for each of 2 words, more than the file has",
+        ),
         (b"0 99999999999999999999\n", False, "promises 99999999999999999999 numbers"),
         (b"1 2\nabc", True, "got no space after a word.*set binary=False"),
         (b"1 1\na \0\0\x80?\nb \0\0\x80?\n", True, "there is more after 1 words"),
@@ -167,7 +186,9 @@ def test_damaged_files_are_refused(tmp_path, content, binary, message):
 def test_vectors_that_are_not_finite_are_refused(tmp_path, number):
     path = tmp_path / "vectors"
     path.write_text(f"2 2\na 1 2\nb 3 {number}\n")
-    with pytest.raises(ModelFormatError, match=r"vector of word 2 of 2, 'b', has NaN or values that float32 cannot"):
+    with pytest.raises(
+        ModelFormatError, match=r"vector of word 2 of 2, 'b', has NaN or values that float32 cannot"
+    ):
         load_word_vectors(path)
     path.write_bytes(b"1 1\na " + np.array([np.nan], dtype="<f4").tobytes() + b"\n")
     with pytest.raises(ModelFormatError, match="'a', has NaN"):

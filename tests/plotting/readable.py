@@ -12,17 +12,26 @@ from matplotlib.text import Text
 
 def texts_of(figure: Figure) -> Iterator[Text]:
     """Yield all texts that a drawn figure shows."""
-    legends = [*figure.legends, *(legend for ax in figure.axes if (legend := ax.get_legend()) is not None)]
+    legends = [
+        *figure.legends,
+        *(legend for ax in figure.axes if (legend := ax.get_legend()) is not None),
+    ]
     texts = [*figure.texts, *(text for legend in legends for text in legend.get_texts())]
-    if figure._suptitle is not None:  # type: ignore[attr-defined]  # matplotlib has no public name for its artist
+    # matplotlib has no public name for its artist
+    if figure._suptitle is not None:  # type: ignore[attr-defined]
         texts.append(figure._suptitle)  # type: ignore[attr-defined]
     for ax in figure.axes:
         texts += [ax.title, *ax.texts]
         for axis in (ax.xaxis, ax.yaxis) if ax.axison else ():
             low, high = sorted(axis.get_view_interval())
             ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-            texts += [axis.label, *(label for tick in ticks for label in (tick.label1, tick.label2))]
-    yield from (text for text in dict.fromkeys(texts) if text.get_visible() and text.get_text().strip())
+            texts += [
+                axis.label,
+                *(label for tick in ticks for label in (tick.label1, tick.label2)),
+            ]
+    yield from (
+        text for text in dict.fromkeys(texts) if text.get_visible() and text.get_text().strip()
+    )
 
 
 def assert_readable(figure: Figure) -> None:
@@ -37,4 +46,5 @@ def assert_readable(figure: Figure) -> None:
         assert box.y1 <= figure.bbox.y1, text
     for (one, box), (other, other_box) in combinations(boxes.items(), 2):
         slanted = {round(text.get_rotation()) % 90 for text in (one, other)} != {0}
-        assert slanted or not box.overlaps(other_box), (one, other)  # boxes of slanted texts overlap where these do not
+        # boxes of slanted texts overlap where these do not
+        assert slanted or not box.overlaps(other_box), (one, other)

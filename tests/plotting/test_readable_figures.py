@@ -20,7 +20,12 @@ def _closed() -> Iterator[None]:
 
 
 HISTORY = [
-    {"train_loss": 2 / epoch, "valid_loss": 2 / epoch + 0.2, "valid_acc": 1 - 0.4 / epoch, "epoch": epoch}
+    {
+        "train_loss": 2 / epoch,
+        "valid_loss": 2 / epoch + 0.2,
+        "valid_acc": 1 - 0.4 / epoch,
+        "epoch": epoch,
+    }
     for epoch in range(1, 9)
 ]
 

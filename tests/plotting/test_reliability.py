@@ -22,13 +22,17 @@ class Model:
 
 
 def test_the_error_by_hand():
-    display = ReliabilityDisplay.from_estimator(Model(), range(4), LABELS, n_bins=2, ax=Figure().subplots())
+    display = ReliabilityDisplay.from_estimator(
+        Model(), range(4), LABELS, n_bins=2, ax=Figure().subplots()
+    )
     assert display.counts.tolist() == [0, 4]
     assert display.accuracies[1] == 0.75
     assert display.mean_confidences[1] == pytest.approx(3.1 / 4)
     assert display.ece == pytest.approx(3.1 / 4 - 0.75)
     assert display.line_.get_xydata() == pytest.approx(np.array([[3.1 / 4, 0.75]]))
-    finer = ReliabilityDisplay.from_predictions(LABELS, PROBABILITIES, n_bins=10, ax=Figure().subplots())
+    finer = ReliabilityDisplay.from_predictions(
+        LABELS, PROBABILITIES, n_bins=10, ax=Figure().subplots()
+    )
     assert finer.ece == pytest.approx((0.1 + 0.5 + 0.0 + 0.3) / 4)
 
 

@@ -30,7 +30,9 @@ def test_a_classifier_is_measured_on_texts_with_errors():
     display = RobustnessDisplay.from_estimator(
         Intact(), iter(TEXTS), [True] * 40, rates=[0, 0.03, 1], n_repeats=2, random_state=5, ax=ax
     )
-    intact = [np.mean(Intact().predict(distort_texts(TEXTS, 0.03, random_state=seed))) for seed in (5, 6)]
+    intact = [
+        np.mean(Intact().predict(distort_texts(TEXTS, 0.03, random_state=seed))) for seed in (5, 6)
+    ]
     assert intact[0] != intact[1]
     assert display.accuracies.tolist() == [[1, 1], intact, [0, 0]]
     assert display.name == "Intact"
@@ -43,12 +45,15 @@ def test_a_classifier_is_measured_on_texts_with_errors():
 
 
 def test_a_frame_of_one_column_is_measured_as_its_texts():
-    model = TextClassifier(n_buckets=500, n_embeddings=500, embedding_dim=4, max_epochs=2, random_state=0)
+    model = TextClassifier(
+        n_buckets=500, n_embeddings=500, embedding_dim=4, max_epochs=2, random_state=0
+    )
     texts, labels = ["funny film", "boring film"] * 10, ["good", "bad"] * 10
     model.fit(texts, labels)
     options = {"rates": [0, 0.2], "n_repeats": 1, "ax": Figure().subplots()}
     frame, plain = (
-        RobustnessDisplay.from_estimator(model, X, labels, **options) for X in (pd.DataFrame({"text": texts}), texts)
+        RobustnessDisplay.from_estimator(model, X, labels, **options)
+        for X in (pd.DataFrame({"text": texts}), texts)
     )
     assert frame.accuracies.tolist() == plain.accuracies.tolist()
 
@@ -56,7 +61,9 @@ def test_a_frame_of_one_column_is_measured_as_its_texts():
 def test_several_curves_share_axes_and_a_band_shows_the_deviation():
     ax = Figure().subplots()
     RobustnessDisplay([0, 0.1], [[1.0, 1.0], [0.5, 0.7]], name="one").plot(ax=ax)
-    display = RobustnessDisplay([0, 0.1], [[0.8], [0.6]], name="other").plot(ax=ax, line_kw={"linestyle": ":"})
+    display = RobustnessDisplay([0, 0.1], [[0.8], [0.6]], name="other").plot(
+        ax=ax, line_kw={"linestyle": ":"}
+    )
     assert (display.ax_, display.line_.get_linestyle()) == (ax, ":")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "other"]
     assert RobustnessDisplay([0.1], [[0.5]]).plot(ax=Figure().subplots()).ax_.get_legend() is None

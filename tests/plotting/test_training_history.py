@@ -51,18 +51,27 @@ def test_wrong_estimators_are_named() -> None:
         TrainingHistoryDisplay.from_estimator(Trained())
     with pytest.raises(ValueError, match="Trained has an empty one"):
         TrainingHistoryDisplay.from_estimator(Trained([]).fit([[0]]))
-    with pytest.raises(ValueError, match=r"history_, such as HashEmbeddingClassifier; LogisticRegression has none"):
+    with pytest.raises(
+        ValueError, match=r"history_, such as HashEmbeddingClassifier; LogisticRegression has none"
+    ):
         TrainingHistoryDisplay.from_estimator(LogisticRegression().fit([[0], [1]], [0, 1]))
 
 
 def test_without_matplotlib_the_error_has_the_install_command() -> None:
     program = "import sys; sys.modules['matplotlib'] = None\nimport sklearn_hashnlp.plotting"
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert result.returncode == 1
-    assert "ImportError: sklearn_hashnlp.plotting needs matplotlib. Install it with: pip install" in result.stderr
+    assert (
+        "ImportError: sklearn_hashnlp.plotting needs matplotlib. Install it with: pip install"
+        in result.stderr
+    )
 
 
 def test_without_validation_there_is_one_curve() -> None:
-    display = TrainingHistoryDisplay.from_estimator(Trained([{"train_loss": 1.0}]).fit([[0]]), ax=Figure().subplots())
+    display = TrainingHistoryDisplay.from_estimator(
+        Trained([{"train_loss": 1.0}]).fit([[0]]), ax=Figure().subplots()
+    )
     assert drawn(display.ax_) == {"training loss": [1.0]}
     assert display.accuracy_ax_ is None

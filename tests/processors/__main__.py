@@ -1,4 +1,6 @@
-"""Tests under the settings of other processors: ``make test-processors``, or ``python -m tests.processors --help``."""
+"""Tests under the settings of other processors: ``make test-processors``, or
+``python -m tests.processors --help``.
+"""
 
 import argparse
 import os
@@ -15,7 +17,15 @@ QUICK = [
     "tests/test_array_layouts.py",
     "tests/training/test_one_step.py",
 ]
-PARALLEL = ["--numprocesses", "auto", "--maxprocesses", "8", "--dist", "loadgroup", "--no-loadscope-reorder"]
+PARALLEL = [
+    "--numprocesses",
+    "auto",
+    "--maxprocesses",
+    "8",
+    "--dist",
+    "loadgroup",
+    "--no-loadscope-reorder",
+]
 
 _DESCRIPTION = """\
 Run the quick tests twice, with the libraries set to compute as on other processors. Settings that this processor cannot
@@ -33,7 +43,9 @@ def main() -> int:
     if options.quick:
         chosen = chosen[:1]
     print(*(f"skipped: {line}" for line in skipped), sep="\n", flush=True)
-    results = [_run(settings, options.tests or (QUICK if options.quick else [])) for settings in chosen]
+    results = [
+        _run(settings, options.tests or (QUICK if options.quick else [])) for settings in chosen
+    ]
     print(*(line for _, line in results), sep="\n")
     return int(any(failed for failed, _ in results))
 

@@ -1,4 +1,6 @@
-"""Settings under which libraries compute as on another processor, and which of them can run on this one."""
+"""Settings under which libraries compute as on another processor, and which of them can run on this
+one.
+"""
 
 import os
 import subprocess
@@ -11,7 +13,8 @@ from tests.native import LEVEL
 
 ROOT = Path(__file__).parents[2]
 
-# For each library a script that prints what it computes with: with the same answer it computes the same bits.
+# For each library a script that prints what it computes with: with the same answer it computes the
+# same bits.
 PROBES = {
     "torch": "import torch; print(torch.backends.cpu.get_cpu_capability())",
     # MKL does not say, but the digest of a product does.
@@ -50,14 +53,20 @@ Probe: TypeAlias = Callable[[str, Mapping[str, str]], "str | None"]
 
 
 def probe(library: str, variables: Mapping[str, str]) -> str | None:
-    """Return what a library computes with in a process with these variables; None if the process dies."""
+    """Return what a library computes with in a process with these variables; None if the process
+    dies.
+    """
     command = [sys.executable, "-c", PROBES[library]]
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True
+    )
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def processors(found: list[str]) -> list[list[Setting]]:
-    """Return the settings of each run; ``found`` are the instructions that numpy finds, and is to do without."""
+    """Return the settings of each run; ``found`` are the instructions that numpy finds, and is to
+    do without.
+    """
     avx512 = " ".join(name for name in found if "AVX512" in name or name == "X86_V4")
     return [
         [
@@ -77,13 +86,18 @@ def processors(found: list[str]) -> list[list[Setting]]:
 
 
 def choose(probe: Probe) -> tuple[list[list[Setting]], list[str]]:
-    """Return the runs that differ from one without settings and from each other, and what is left out, with reasons."""
+    """Return the runs that differ from one without settings and from each other, and what is left
+    out, with reasons.
+    """
     native = {library: probe(library, {}) for library in PROBES}
     chosen = []
     seen = [native]
     skipped = []
     for settings in processors((native["numpy"] or "").split()):
-        answers = {setting.library: probe(setting.library, {setting.variable: setting.value}) for setting in settings}
+        answers = {
+            setting.library: probe(setting.library, {setting.variable: setting.value})
+            for setting in settings
+        }
         possible = [setting for setting in settings if answers[setting.library] is not None]
         skipped += [
             f"{setting.variable}={setting.value}: {setting.library} cannot run so on this processor"
@@ -92,7 +106,9 @@ def choose(probe: Probe) -> tuple[list[list[Setting]], list[str]]:
         ]
         computes_with = native | {setting.library: answers[setting.library] for setting in possible}
         if computes_with in seen:
-            skipped.append(f"{describe(possible)}: the libraries compute as without it or as in a run above")
+            skipped.append(
+                f"{describe(possible)}: the libraries compute as without it or as in a run above"
+            )
         else:
             seen.append(computes_with)
             chosen.append(possible)

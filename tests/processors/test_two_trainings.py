@@ -13,7 +13,9 @@ ROOT = Path(__file__).parents[2]
 
 def test_tests_compare_two_trainings_by_helpers_alone() -> None:
     found = comparisons(sorted((ROOT / "tests").rglob("*.py")), ROOT)
-    assert not found, "\n".join(["Compare results of trainings with a helper of tests/trainings.py:", *found])
+    assert not found, "\n".join(
+        ["Compare results of trainings with a helper of tests/trainings.py:", *found]
+    )
 
 
 COMPARING = """
@@ -82,15 +84,26 @@ def test_counts():
 
 def test_comparisons_are_found(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(COMPARING)
-    found = [int(line.rpartition(" ")[2]) for line in comparisons([tmp_path / "test_some.py"], tmp_path)]
-    assert found == [n for n, line in enumerate(COMPARING.splitlines(), 1) if line.endswith("# here")]
+    found = [
+        int(line.rpartition(" ")[2]) for line in comparisons([tmp_path / "test_some.py"], tmp_path)
+    ]
+    assert found == [
+        n for n, line in enumerate(COMPARING.splitlines(), 1) if line.endswith("# here")
+    ]
     names = {line.partition(",")[0] for line in comparisons([tmp_path / "test_some.py"], tmp_path)}
     assert "test_some.py::test_scores" in names
 
 
 def test_helpers_refuse_what_depends_on_the_processor() -> None:
-    assert_same_bits({"a": [np.arange(3), 1.5]}, {"a": [np.arange(3), 1.5]}, {"a": [np.arange(3), 1.5]})
-    for other in (np.float32([0, 1]), np.array([0, 1 + 1e-15]), np.array([[0.0, 1.0]]), np.array([-0.0, 1.0])):
+    assert_same_bits(
+        {"a": [np.arange(3), 1.5]}, {"a": [np.arange(3), 1.5]}, {"a": [np.arange(3), 1.5]}
+    )
+    for other in (
+        np.float32([0, 1]),
+        np.array([0, 1 + 1e-15]),
+        np.array([[0.0, 1.0]]),
+        np.array([-0.0, 1.0]),
+    ):
         with pytest.raises(AssertionError):
             assert_same_bits(np.array([0.0, 1.0]), other)
     assert_other_bits(np.arange(4.0), np.arange(4.0) + 1e-15)

@@ -1,4 +1,6 @@
-"""The public names, their signatures, parameters and methods; ``python -m tests.release.public_api`` stores them."""
+"""The public names, their signatures, parameters and methods;
+``python -m tests.release.public_api`` stores them.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,22 @@ _EMPTY = inspect.Parameter.empty
 def public_modules() -> list[str]:
     """Return the package and its public folders that have an ``__all__``."""
     names = [
-        module.name for module in pkgutil.iter_modules(sklearn_hashnlp.__path__) if not module.name.startswith("_")
+        module.name
+        for module in pkgutil.iter_modules(sklearn_hashnlp.__path__)
+        if not module.name.startswith("_")
     ]
     modules = ["sklearn_hashnlp", *(f"sklearn_hashnlp.{name}" for name in sorted(names))]
-    return [name for name in modules if name != "sklearn_hashnlp.cli" and hasattr(import_module(name), "__all__")]
+    return [
+        name
+        for name in modules
+        if name != "sklearn_hashnlp.cli" and hasattr(import_module(name), "__all__")
+    ]
 
 
 def public_api() -> dict[str, Any]:
-    """Return full name -> signature, or for a class its constructor and the methods and properties that are its own."""
+    """Return full name -> signature, or for a class its constructor and the methods and properties
+    that are its own.
+    """
     described: dict[str, Any] = {}
     for module in public_modules():
         for name in sorted(import_module(module).__all__):
@@ -41,9 +51,13 @@ def describe(value: Any) -> Any:
         members = {}
         for base in reversed(value.__mro__):
             if base.__module__.startswith("sklearn_hashnlp"):
-                members |= {name: member for name, member in vars(base).items() if not name.startswith("_")}
+                members |= {
+                    name: member for name, member in vars(base).items() if not name.startswith("_")
+                }
         methods = {name: describe_member(member) for name, member in sorted(members.items())}
-        return {"()": signature(value)} | {name: text for name, text in methods.items() if text is not None}
+        return {"()": signature(value)} | {
+            name: text for name, text in methods.items() if text is not None
+        }
     if callable(value):
         return signature(value)
     return type(value).__name__
@@ -52,7 +66,11 @@ def describe(value: Any) -> Any:
 def describe_member(member: Any) -> str | None:
     if isinstance(member, classmethod | staticmethod):
         return signature(member.__func__)
-    if isinstance(member, property) or hasattr(member, "func") or type(member).__name__ == "_AvailableIfDescriptor":
+    if (
+        isinstance(member, property)
+        or hasattr(member, "func")
+        or type(member).__name__ == "_AvailableIfDescriptor"
+    ):
         wrapped = getattr(member, "fn", None)
         return signature(wrapped) if wrapped is not None else "property"
     return signature(member) if inspect.isfunction(member) else None
@@ -82,7 +100,9 @@ def default_of(value: Any) -> str:
     """Return a default as text that is the same in each process and version of Python."""
     if isinstance(value, type):
         return f"<{value.__name__}>"
-    if isinstance(value, Enum) or not isinstance(value, str | int | float | tuple | list | dict | bool | None):
+    if isinstance(value, Enum) or not isinstance(
+        value, str | int | float | tuple | list | dict | bool | None
+    ):
         return f"<{type(value).__name__}>"
     return repr(value)
 

@@ -1,4 +1,6 @@
-"""Use an installed sklearn-hashnlp, and its command; the arguments are the paths of the command and of the README."""
+"""Use an installed sklearn-hashnlp, and its command; the arguments are the paths of the command and
+of the README.
+"""
 
 import doctest
 import importlib.metadata
@@ -9,7 +11,12 @@ from pathlib import Path
 
 import sklearn_hashnlp as package
 
-TEXTS = ["what a fine film", "I was bored to tears", "funny, warm and wise", "dull from start to end"] * 5
+TEXTS = [
+    "what a fine film",
+    "I was bored to tears",
+    "funny, warm and wise",
+    "dull from start to end",
+] * 5
 LABELS = ["good", "bad", "good", "bad"] * 5
 
 
@@ -31,19 +38,26 @@ def main(command: str, readme: str) -> None:
     label = run(command, "predict", "--model", "trained", text="warm, fine and funny\n")
     assert label == "good", label
     run_readme(Path(readme))
-    print(f"sklearn-hashnlp {package.__version__} works in an empty environment, Python {sys.version.split()[0]}")
+    print(
+        f"sklearn-hashnlp {package.__version__} works in an empty environment, Python "
+        f"{sys.version.split()[0]}"
+    )
 
 
 def run_readme(path: Path) -> None:
     """Run the examples of the README in Python and, where there is one, in a shell."""
     result = doctest.testfile(
-        str(path), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+        str(path),
+        module_relative=False,
+        optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS,
     )
     assert result.attempted
     assert not result.failed
     if Path("/bin/sh").exists():
         page = path.read_text(encoding="utf-8")
-        ((script, expected),) = re.findall(r"```sh\n(printf .*?)```\s+```text\n(.*?)```", page, re.DOTALL)
+        ((script, expected),) = re.findall(
+            r"```sh\n(printf .*?)```\s+```text\n(.*?)```", page, re.DOTALL
+        )
         printed = run("/bin/sh", "-c", script)
         assert printed == expected.strip(), printed
 

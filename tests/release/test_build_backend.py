@@ -1,4 +1,6 @@
-"""The build backend: what it says where a tool is missing, and the editable wheel; nothing is compiled."""
+"""The build backend: what it says where a tool is missing, and the editable wheel; nothing is
+compiled.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,8 @@ SYSTEMS: list[Any] = [DEBIAN, FEDORA, {"ID": "arch"}, "darwin", "win32"]
                 "Install it: sudo dnf install gcc-c++",
                 "Install it; on Debian: sudo apt install g++; on Fedora: sudo dnf install gcc-c++",
                 "Install it: xcode-select --install",
-                "Install it: the component 'C++ Clang tools for Windows' of the Visual Studio Installer",
+                "Install it: the component 'C++ Clang tools for Windows' of the Visual Studio "
+                "Installer",
             ],
             strict=True,
         )
@@ -76,7 +79,10 @@ def test_a_missing_compiler_is_named_with_the_command(
     on(monkeypatch, system)
     with pytest.raises(SystemExit) as raised:
         tools.check_tools()
-    assert raised.value.code == f"There is no C++ compiler, which sklearn-hashnlp is built with. {advice}"
+    assert (
+        raised.value.code
+        == f"There is no C++ compiler, which sklearn-hashnlp is built with. {advice}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +93,8 @@ def test_a_missing_compiler_is_named_with_the_command(
             [
                 "Install it: sudo apt install python3-dev",
                 "Install it: sudo dnf install python3-devel",
-                "Install it; on Debian: sudo apt install python3-dev; on Fedora: sudo dnf install python3-devel",
+                "Install it; on Debian: sudo apt install python3-dev; on Fedora: sudo dnf "
+                "install python3-devel",
                 "Install it: brew install python",
                 "Install it: the installer of python.org",
             ],
@@ -107,9 +114,13 @@ def test_missing_headers_are_named_with_the_command(
     assert raised.value.code == f"{sys.executable} has no headers: {header} is missing. {advice}"
 
 
-def test_a_compiler_of_cxx_that_does_not_exist(tools: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compiler_of_cxx_that_does_not_exist(
+    tools: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler -m64")
-    with pytest.raises(SystemExit, match=r"^There is no compiler CXX=no-such-compiler -m64\. Unset CXX, or set it"):
+    with pytest.raises(
+        SystemExit, match=r"^There is no compiler CXX=no-such-compiler -m64\. Unset CXX, or set it"
+    ):
         tools.check_tools()
     monkeypatch.setenv("CXX", sys.executable)
     tools.check_tools()
@@ -122,10 +133,16 @@ def test_a_compiler_on_the_path_is_enough(tools: ModuleType, tmp_path: Path) -> 
     tools.check_tools()
 
 
-def test_make_prefers_the_compiler_of_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_make_prefers_the_compiler_of_the_system(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.syspath_prepend(NATIVE)
     finder = load("find_compiler")
-    command = [sys.executable, "-c", f"import os; open({str(tmp_path / 'found')!r}, 'w').write(os.getenv('CXX', '-'))"]
+    command = [
+        sys.executable,
+        "-c",
+        f"import os; open({str(tmp_path / 'found')!r}, 'w').write(os.getenv('CXX', '-'))",
+    ]
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setattr(finder, "has_compiler", lambda: True)
     assert finder.main(command) == 0
@@ -137,7 +154,9 @@ def test_make_prefers_the_compiler_of_the_system(monkeypatch: pytest.MonkeyPatch
     assert (tmp_path / "found").read_text() == str(tmp_path / "zig-c++")
     monkeypatch.setattr(sys, "platform", "darwin")
     (tmp_path / "zig-c++").unlink()
-    with pytest.raises(SystemExit, match=r"^There is no C\+\+ compiler\. Install it: xcode-select --install$"):
+    with pytest.raises(
+        SystemExit, match=r"^There is no C\+\+ compiler\. Install it: xcode-select --install$"
+    ):
         finder.main(command)
 
 
@@ -146,7 +165,9 @@ def test_an_editable_wheel_has_a_plain_path(tmp_path: Path) -> None:
     script = f"import sys; sys.path.insert(0, {str(NATIVE)!r}); import build_backend as b; from pathlib import Path; "
     files = {"x-1.dist-info/WHEEL": b"Wheel-Version: 1.0\nTag: cp311-cp311-linux_x86_64\n"}
     script += f"print(b.write_wheel(Path({str(tmp_path)!r}), 'x-1.dist-info', {files!r}))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "x-1-cp311-cp311-linux_x86_64.whl"
     with zipfile.ZipFile(tmp_path / done.stdout.strip()) as archive:
         written = {name: archive.read(name) for name in archive.namelist()}

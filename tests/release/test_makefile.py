@@ -29,15 +29,31 @@ def write_program(path: Path, text: str) -> None:
 
 
 def install(
-    folder: Path, *variables: str, torch_is_missing: int = 1, index_fails: int = 0, package_fails: int = 0
+    folder: Path,
+    *variables: str,
+    torch_is_missing: int = 1,
+    index_fails: int = 0,
+    package_fails: int = 0,
 ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
     """Return the output of ``make``, and the calls of pip after that for the build tools."""
     values: dict[str, Any] = {"torch_is_missing": torch_is_missing, "index_fails": index_fails}
-    values |= {"package_fails": package_fails, "log": folder / "log", "sleep": shutil.which("sleep")}
+    values |= {
+        "package_fails": package_fails,
+        "log": folder / "log",
+        "sleep": shutil.which("sleep"),
+    }
     write_program(folder / "python", PYTHON.format(**values))
     write_program(folder / "sleep", f"#!/bin/sh\nexec {values['sleep']} 0.02\n")  # of a second
     target = folder / "venv" / "installed"
-    command = ["make", "-C", str(ROOT), *variables, f"VENV={target.parent}", f"PYTHON={folder / 'python'}", str(target)]
+    command = [
+        "make",
+        "-C",
+        str(ROOT),
+        *variables,
+        f"VENV={target.parent}",
+        f"PYTHON={folder / 'python'}",
+        str(target),
+    ]
     environment = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     calls = (folder / "log").read_text(encoding="utf-8").splitlines()
@@ -54,7 +70,8 @@ def test_the_cpu_build_of_torch_comes_first_where_there_is_no_gpu(tmp_path: Path
     assert torch.endswith(" torch")
     assert "--no-deps" in torch  # all other packages come from the configured index
     assert "--index-url" not in package
-    assert package.endswith("--no-build-isolation --editable .[plot]")  # the build tools are there, and stay
+    # the build tools are there, and stay
+    assert package.endswith("--no-build-isolation --editable .[plot]")
 
 
 @pytest.mark.parametrize("variables", [["has_cuda=true"], []], ids=["device", "nvidia-smi"])
@@ -74,7 +91,11 @@ def test_without_the_index_of_torch_the_configured_one_has_it(tmp_path: Path) ->
 
 
 def test_a_log_has_a_line_at_the_start_and_one_at_the_end(tmp_path: Path) -> None:
-    lines = [line for line in install(tmp_path)[0].stdout.splitlines() if line.startswith("Installing the package")]
+    lines = [
+        line
+        for line in install(tmp_path)[0].stdout.splitlines()
+        if line.startswith("Installing the package")
+    ]
     assert lines[1] == "Installing the package ..."
     assert [line.partition(",")[0] for line in lines[2:]] == ["Installing the package: done"]
 

@@ -1,4 +1,6 @@
-"""The public names and signatures are those of the stored list: a change of them is never an accident."""
+"""The public names and signatures are those of the stored list: a change of them is never an
+accident.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ def flat(described: dict[str, Any]) -> dict[str, str]:
     """Return full name -> signature, methods by their own names."""
     result: dict[str, str] = {}
     for name, value in described.items():
-        result |= {f"{name}.{key}": text for key, text in value.items()} if isinstance(value, dict) else {name: value}
+        result |= (
+            {f"{name}.{key}": text for key, text in value.items()}
+            if isinstance(value, dict)
+            else {name: value}
+        )
     return result
 
 
@@ -27,8 +33,9 @@ def test_names_and_signatures_are_the_stored_ones() -> None:
     ]
     assert not changes, "\n".join(
         [
-            "The public names differ from the stored list. If that is intended, follow RELEASING.md, add a line to "
-            "the changelog, and store them: python -m tests.release.public_api",
+            "The public names differ from the stored list. If that is intended, follow "
+            "RELEASING.md, add a line to the changelog, and store them: python -m "
+            "tests.release.public_api",
             *changes,
         ]
     )

@@ -31,9 +31,15 @@ def test_the_version_stands_in_one_place() -> None:
     (provider,) = PROJECT["tool"]["dynamic-metadata"]
     assert (provider["field"], provider["input"]) == ("version", "sklearn_hashnlp/__init__.py")
     assignment = re.compile(r"""^\s*(__)?version(__)?["']?\s*[=:]\s*["']?\d""", re.MULTILINE)
-    files = [path for pattern in ("*.toml", "*.cff", "sklearn_hashnlp/**/*.py") for path in ROOT.glob(pattern)]
+    files = [
+        path
+        for pattern in ("*.toml", "*.cff", "sklearn_hashnlp/**/*.py")
+        for path in ROOT.glob(pattern)
+    ]
     places = [
-        path.relative_to(ROOT).as_posix() for path in files if assignment.search(path.read_text(encoding="utf-8"))
+        path.relative_to(ROOT).as_posix()
+        for path in files
+        if assignment.search(path.read_text(encoding="utf-8"))
     ]
     assert places == ["sklearn_hashnlp/__init__.py"]
 

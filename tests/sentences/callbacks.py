@@ -60,7 +60,9 @@ class StopAtEnd(Callback):
         self.method = method
 
     def __getattribute__(self, name):
-        if name in {"on_epoch_end", "on_train_end"} and name == object.__getattribute__(self, "method"):
+        if name in {"on_epoch_end", "on_train_end"} and name == object.__getattribute__(
+            self, "method"
+        ):
             return self.stop
         return object.__getattribute__(self, name)
 

@@ -18,7 +18,9 @@ SENTENCES = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=12), max_s
 def paragraphs_of(sentences, n_words=10):
     """Return sentences of word ids, each a paragraph."""
     values = np.array([word for sentence in sentences for word in sentence], dtype=np.int32)
-    offsets = np.concatenate(([0], np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64)))
+    offsets = np.concatenate(
+        ([0], np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64))
+    )
     words = [f"word{word_id}" for word_id in range(n_words)]
     return Paragraphs(words, Ragged(values, offsets), np.arange(len(sentences) + 1))
 
@@ -34,9 +36,18 @@ def paragraphs_of(sentences, n_words=10):
 @example([], 1, 1, 2, 1.0, 0.0)
 @example([[3], [4], [3]], 1, 1, 2, 1.0, 0.0)
 @example([[1, 2]], 1, 2, 2, 1.0, 0.0)
-def test_similarities_are_those_of_the_definition(sentences, window, min_count, n_contexts, smoothing, power):
-    options = {"window": window, "min_count": min_count, "n_contexts": n_contexts, "smoothing": smoothing}
-    word_ids, vectors, counts = ppmi_vectors(paragraphs_of(sentences), n_components=12, power=power, **options)
+def test_similarities_are_those_of_the_definition(
+    sentences, window, min_count, n_contexts, smoothing, power
+):
+    options = {
+        "window": window,
+        "min_count": min_count,
+        "n_contexts": n_contexts,
+        "smoothing": smoothing,
+    }
+    word_ids, vectors, counts = ppmi_vectors(
+        paragraphs_of(sentences), n_components=12, power=power, **options
+    )
     words, similarities = oracle.ppmi_similarities(sentences, power, **options)
     assert word_ids.tolist() == words
     assert vectors.shape == (len(words), 12)
@@ -62,7 +73,9 @@ def test_fewer_components_have_the_largest_singular_values():
     topics = np.random.default_rng(0).permutation(60).reshape(6, 10)
     rng = np.random.default_rng(1)
     sentences = [rng.choice(topics[number % 6], 8).tolist() for number in range(600)]
-    word_ids, vectors, _ = ppmi_vectors(paragraphs_of(sentences, 60), n_components=6, window=2, power=0.5)
+    word_ids, vectors, _ = ppmi_vectors(
+        paragraphs_of(sentences, 60), n_components=6, window=2, power=0.5
+    )
     _, values = oracle.ppmi(sentences, window=2, min_count=3, n_contexts=20_000, smoothing=0.75)
     rows = np.zeros((60, 60))
     for (word, context), value in values.items():
@@ -76,7 +89,9 @@ def test_fewer_components_have_the_largest_singular_values():
 
 def test_same_seed_same_bytes_at_any_number_of_threads():
     rng = np.random.default_rng(0)
-    text = paragraphs_of([(rng.integers(0, 900, rng.integers(1, 15)) ** 2 // 900).tolist() for _ in range(3000)], 900)
+    text = paragraphs_of(
+        [(rng.integers(0, 900, rng.integers(1, 15)) ** 2 // 900).tolist() for _ in range(3000)], 900
+    )
     results = []
     for n_threads in (1, 2, 1):
         with threadpool_limits(n_threads, user_api="blas"):

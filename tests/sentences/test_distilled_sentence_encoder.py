@@ -1,4 +1,6 @@
-"""DistilledSentenceEncoder: vectors of another model are reproduced, alone and in a union with SGNNSentenceEncoder."""
+"""DistilledSentenceEncoder: vectors of another model are reproduced, alone and in a union with
+SGNNSentenceEncoder.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ RNG = np.random.default_rng(0)
 TOPIC_VECTORS = RNG.normal(size=(len(TOPICS), 12))
 VECTORS = np.stack(
     [
-        sum(TOPIC_VECTORS[topic] for topic, words in enumerate(TOPICS) if text[:-1].split()[-1].lower() in words)
+        sum(
+            TOPIC_VECTORS[topic]
+            for topic, words in enumerate(TOPICS)
+            if text[:-1].split()[-1].lower() in words
+        )
         + 0.1 * RNG.normal(size=12)
         for text in TEXTS
     ]
@@ -85,7 +91,9 @@ def test_only_directions_are_learned_and_threads_change_no_bit():
     expected = bytes_of(fitted())
     assert_same_bits(bytes_of(fit(n_jobs=3)), expected)
     for texts, vectors in ((iter(TEXTS), VECTORS.tolist()), (np.array(TEXTS), 2 * VECTORS)):
-        assert_same_bits(bytes_of(DistilledSentenceEncoder(alpha=0.1).fit(texts, vectors)), expected)
+        assert_same_bits(
+            bytes_of(DistilledSentenceEncoder(alpha=0.1).fit(texts, vectors)), expected
+        )
 
 
 def test_damaged_folders_are_refused():
@@ -108,10 +116,16 @@ def test_damaged_folders_are_refused():
         ([{"a": 1}] * 100, "y must be a matrix of numbers, .* got list: float"),
         ({"a": 1}, "y must be a matrix of numbers, .* got dict: float"),
         ([[1.0], [1.0, 2.0]], "y must be a matrix of numbers, .* got list: .* inhomogeneous"),
-        (None, r"DistilledSentenceEncoder.fit needs y, the vectors of the teacher, one row per text; got None"),
+        (
+            None,
+            r"DistilledSentenceEncoder.fit needs y, the vectors of the teacher, one row per text; got None",
+        ),
         (np.ones((100, 5)), "all vectors of y have the same direction"),
         (np.arange(1, 101)[:, np.newaxis], "all vectors of y have the same direction"),
-        (np.outer(np.arange(1, 101), VECTORS[0]).astype(np.float32), "all vectors of y have the same direction"),
+        (
+            np.outer(np.arange(1, 101), VECTORS[0]).astype(np.float32),
+            "all vectors of y have the same direction",
+        ),
     ],
 )
 @pytest.mark.parametrize("n_components", [None, 5])
@@ -134,7 +148,9 @@ def test_bad_texts():
     with pytest.raises(ValueError, match="there is no word in X"):
         DistilledSentenceEncoder().fit([], np.zeros((0, 3)))
     with pytest.warns(UserWarning, match="the longest text has 5 words; texts are truncated to 2"):
-        truncated = DistilledSentenceEncoder(max_words=2).fit(["bar carn car barn far"] * 2, VECTORS[:2])
+        truncated = DistilledSentenceEncoder(max_words=2).fit(
+            ["bar carn car barn far"] * 2, VECTORS[:2]
+        )
     assert truncated.n_parameters_ < fitted().n_parameters_
 
 
@@ -164,9 +180,14 @@ def test_progress(capsys):
 
 
 def test_a_union_with_an_encoder_that_needs_no_teacher(tmp_path):
-    parts = [("distilled", DistilledSentenceEncoder(alpha=0.1)), ("words", make(network__n_layers=0, max_epochs=0))]
+    parts = [
+        ("distilled", DistilledSentenceEncoder(alpha=0.1)),
+        ("words", make(network__n_layers=0, max_epochs=0)),
+    ]
     weights = {"distilled": 0.8, "words": 0.6}
-    union = make_pipeline(FeatureUnion(parts, transformer_weights=weights), Normalizer()).fit(TEXTS, VECTORS)
+    union = make_pipeline(FeatureUnion(parts, transformer_weights=weights), Normalizer()).fit(
+        TEXTS, VECTORS
+    )
     vectors = union.transform(QUERIES)
     assert vectors.dtype == np.float32
     assert_near(vectors[0, :12], 0.8 * fitted().transform(QUERIES[:1])[0], atol=1e-6)

@@ -7,7 +7,12 @@ import torch
 from sklearn_hashnlp.sentences import _encode_sentences
 from sklearn_hashnlp.sentences._encode_sentences import encode_sentences
 from sklearn_hashnlp.sentences._paragraph_batches import TrainingText, take_rows
-from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER, CachedProjections, Paragraphs, truncate_words
+from sklearn_hashnlp.sentences._sentence_reader import (
+    WORD_SPLITTER,
+    CachedProjections,
+    Paragraphs,
+    truncate_words,
+)
 from sklearn_hashnlp.text._word_projections import encode_words
 from tests.sentence_texts import PARAGRAPHS, QUERIES, fitted
 
@@ -18,7 +23,9 @@ WORDS, ROWS = encode_words(TEXTS, first=0, featurizer=WORD_SPLITTER, caller="Me"
 
 def encode(max_words=100, n_jobs=1, words=WORDS, rows=ROWS):
     rows = truncate_words(rows, max_words)
-    return encode_sentences(ENCODER.net_, ENCODER._reader, words, rows, context_weight="auto", n_jobs=n_jobs)
+    return encode_sentences(
+        ENCODER.net_, ENCODER._reader, words, rows, context_weight="auto", n_jobs=n_jobs
+    )
 
 
 @cache
@@ -27,18 +34,24 @@ def encode_one_by_one(max_words):
     projections = CachedProjections(WORDS, np.ones(len(WORDS)), reader.featurizer, reader.projector)
     for index, text in enumerate(TEXTS):
         row = take_rows(ROWS, np.array([index]))
-        row = row._replace(values=row.values[:max_words], offsets=np.minimum(row.offsets, max_words))
+        row = row._replace(
+            values=row.values[:max_words], offsets=np.minimum(row.offsets, max_words)
+        )
         if text:
             with torch.inference_mode():
                 paragraph = Paragraphs(WORDS, row, np.array([0, 1]))
-                batch = TrainingText(paragraph, reader.frequencies.weights(WORDS), projections).batch(np.array([0]))
+                batch = TrainingText(
+                    paragraph, reader.frequencies.weights(WORDS), projections
+                ).batch(np.array([0]))
                 vectors[index] = ENCODER.net_.module_(batch)[0].numpy()
     return vectors
 
 
 @pytest.mark.parametrize(("batch_words", "words_at_once"), [(1, 1), (30, 7), (2**14, 2**12)])
 @pytest.mark.parametrize("max_words", [3, 100])
-def test_batches_of_any_size_agree_with_single_sentences(batch_words, words_at_once, max_words, monkeypatch):
+def test_batches_of_any_size_agree_with_single_sentences(
+    batch_words, words_at_once, max_words, monkeypatch
+):
     monkeypatch.setattr(_encode_sentences, "_BATCH_WORDS", batch_words)
     monkeypatch.setattr(_encode_sentences, "_WORDS_AT_ONCE", words_at_once)
     np.testing.assert_allclose(encode(max_words), encode_one_by_one(max_words), atol=1e-6)

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, character_fingerprints, distinct_ids_of_rows
+from sklearn_hashnlp.sentences._ngram_regression import (
+    NgramDictionary,
+    character_fingerprints,
+    distinct_ids_of_rows,
+)
 from sklearn_hashnlp.sentences._sentence_reader import read_texts
 
 TEXTS = [
@@ -29,7 +33,10 @@ def read(texts):
 
 def tokens(texts):
     words, rows = read(texts)
-    return [[words[i] for i in rows.values[a:b]] for a, b in zip(rows.offsets, rows.offsets[1:], strict=False)]
+    return [
+        [words[i] for i in rows.values[a:b]]
+        for a, b in zip(rows.offsets, rows.offsets[1:], strict=False)
+    ]
 
 
 def ngrams(word):

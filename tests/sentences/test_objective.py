@@ -5,7 +5,13 @@ import pytest
 import torch
 from torch.nn import functional
 
-from sklearn_hashnlp.nn import CosineProximityLoss, InfoNCELoss, SGNNTransformer, SimilarityBXENT, VonMisesFisherLoss
+from sklearn_hashnlp.nn import (
+    CosineProximityLoss,
+    InfoNCELoss,
+    SGNNTransformer,
+    SimilarityBXENT,
+    VonMisesFisherLoss,
+)
 from sklearn_hashnlp.nn._sentence_network import SentenceModule, SentenceNetwork
 from sklearn_hashnlp.sentences import Objectives
 from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches, TrainingText
@@ -18,7 +24,9 @@ from tests.sentence_texts import LISTS, read
 LOSSES = get_args(SentenceLoss)
 READ = read(LISTS)
 PROJECTOR = SGNNProjector(n_projections=6, n_bits=8, output="float")
-PROJECTIONS = CachedProjections(READ.words, np.ones(len(READ.words)), CharNgramFeaturizer(), PROJECTOR)
+PROJECTIONS = CachedProjections(
+    READ.words, np.ones(len(READ.words)), CharNgramFeaturizer(), PROJECTOR
+)
 WEIGHTS = np.linspace(1, 2, len(READ.words), dtype=np.float32)
 TEXT = TrainingText(READ, WEIGHTS, PROJECTIONS)
 BATCHES = list(ParagraphBatches(TEXT, batch_size=24, seed=0, mask_probability=0.3))
@@ -57,11 +65,14 @@ def test_weights_change_linearly():
 def test_each_head_computes_its_loss(loss):
     module = module_of()
     transformer, words = module.network.transformer, BATCH.batch.words
-    sentences = CRITERIA[loss](transformer(BATCH.batch), BATCH.blocks)  # of the trained part of the vectors
+    # of the trained part of the vectors
+    sentences = CRITERIA[loss](transformer(BATCH.batch), BATCH.blocks)
     torch.testing.assert_close(compute(module, sentence=1.0, loss=loss), sentences)
     vectors = functional.normalize(transformer.word_vectors(BATCH.batch.projections), dim=1)
     sample, blocks = objective()._sample_words(BATCH, 0)
-    torch.testing.assert_close(compute(module, word=1.0, loss=loss), CRITERIA[loss](vectors[sample], blocks))
+    torch.testing.assert_close(
+        compute(module, word=1.0, loss=loss), CRITERIA[loss](vectors[sample], blocks)
+    )
     # The hidden words, predicted one by one.
     encoded, losses = transformer.encode_words(BATCH.batch, hidden=BATCH.hidden), []
     for row, column in zip(*np.nonzero(BATCH.hidden.numpy()), strict=True):
@@ -72,7 +83,9 @@ def test_each_head_computes_its_loss(loss):
     torch.testing.assert_close(compute(module, masked=1.0, loss=loss), torch.stack(losses).mean())
 
 
-@pytest.mark.parametrize(("progress", "weights"), [(0.0, (2, 0, 1)), (0.5, (1, 0.5, 0.75)), (1.0, (0, 1, 0.5))])
+@pytest.mark.parametrize(
+    ("progress", "weights"), [(0.0, (2, 0, 1)), (0.5, (1, 0.5, 0.75)), (1.0, (0, 1, 0.5))]
+)
 def test_the_sum_at_start_middle_and_end(progress, weights):
     module = module_of()
     alone = [compute(module, **{head: 1.0}) for head in ("sentence", "word", "masked")]
@@ -87,7 +100,9 @@ def test_without_weights_there_is_no_gradient():
     loss = compute(module, 0.0, masked=(0.0, 1.0))
     loss.backward()
     assert loss.item() == 0
-    assert not any(parameter.grad.any() for parameter in module.parameters() if parameter.grad is not None)
+    assert not any(
+        parameter.grad.any() for parameter in module.parameters() if parameter.grad is not None
+    )
     assert compute(module, 0.1, masked=(0.0, 1.0)).item() > 0
 
 

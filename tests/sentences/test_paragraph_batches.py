@@ -21,7 +21,9 @@ N_FEATURES = 21
 
 def projections_of(max_bytes=10**6):
     projector = SGNNProjector(n_projections=3, n_bits=7, output="float")
-    return CachedProjections(WORDS, np.arange(60), CharNgramFeaturizer(), projector, max_bytes=max_bytes)
+    return CachedProjections(
+        WORDS, np.arange(60), CharNgramFeaturizer(), projector, max_bytes=max_bytes
+    )
 
 
 PROJECTIONS = projections_of()
@@ -48,11 +50,17 @@ def as_bytes(batch):
     """Return what is equal only for batches that are equal bit for bit."""
     tensors = [*batch.batch, batch.blocks, batch.hidden]
     kinds = [None if tensor is None else (tensor.dtype, tuple(tensor.shape)) for tensor in tensors]
-    return batch.number, kinds, [None if tensor is None else tensor.numpy().tobytes() for tensor in tensors]
+    return (
+        batch.number,
+        kinds,
+        [None if tensor is None else tensor.numpy().tobytes() for tensor in tensors],
+    )
 
 
 EPOCH = [as_bytes(batch) for batch in batches_of()]
-ID_OF = {row.tobytes(): word_id for word_id, row in enumerate(PROJECTIONS.rows(np.arange(len(WORDS))))}
+ID_OF = {
+    row.tobytes(): word_id for word_id, row in enumerate(PROJECTIONS.rows(np.arange(len(WORDS))))
+}
 
 
 def paragraphs_in(batch):
@@ -68,7 +76,9 @@ def all_paragraphs(paragraphs):
     sentences = np.split(paragraphs.sentences.values, paragraphs.sentences.offsets[1:-1])
     sentences = [tuple(sentence.tolist()) for sentence in sentences]
     offsets = paragraphs.offsets.tolist()
-    return [tuple(sentences[offsets[index] : offsets[index + 1]]) for index in range(len(paragraphs))]
+    return [
+        tuple(sentences[offsets[index] : offsets[index + 1]]) for index in range(len(paragraphs))
+    ]
 
 
 @given(st.integers(1, 40), st.integers(0, 20), st.integers(1, 30), st.integers(1, 3))
@@ -85,7 +95,9 @@ def test_an_epoch_has_each_paragraph_once_and_whole(n_paragraphs, seed, batch_si
     for batch, own in zip(epoch, in_batches, strict=True):
         assert len(batch.blocks) <= batch_size or len(own) == 1
         assert batch.blocks.dtype == torch.int64
-        assert batch.blocks.tolist() == [index for index, paragraph in enumerate(own) for _ in paragraph]
+        assert batch.blocks.tolist() == [
+            index for index, paragraph in enumerate(own) for _ in paragraph
+        ]
 
 
 @pytest.mark.parametrize("first", [*range(len(EPOCH) + 1), len(EPOCH) + 5])
@@ -99,7 +111,9 @@ def test_batches_are_the_same_bit_for_bit_from_any_first_one(first, n_jobs):
 def test_batches_have_the_same_bits_with_any_cache_and_threads(n_cached, n_jobs):
     projections = projections_of(n_cached * 4 * N_FEATURES)
     assert projections.n_cached == n_cached
-    assert [as_bytes(batch) for batch in batches_of(projections=projections, n_jobs=n_jobs)] == EPOCH
+    assert [
+        as_bytes(batch) for batch in batches_of(projections=projections, n_jobs=n_jobs)
+    ] == EPOCH
 
 
 def test_batches_are_the_same_bit_for_bit_in_any_order():
@@ -114,13 +128,20 @@ def test_epochs_follow_one_another(n_jobs):
     batches = batches_of(epoch=2, first=1, n_epochs=4, n_jobs=n_jobs)
     n_batches = batches.n_batches
     epoch = list(batches)
-    assert [(batch.epoch, batch.number) for batch in epoch] == [(2, number) for number in range(1, n_batches)]
-    assert [batch.progress for batch in epoch] == [(2 + number / n_batches) / 4 for number in range(1, n_batches)]
-    assert (batches.epoch, batches.first, batches.n_batches) == (3, 0, n_batches)  # of the last epoch
+    assert [(batch.epoch, batch.number) for batch in epoch] == [
+        (2, number) for number in range(1, n_batches)
+    ]
+    assert [batch.progress for batch in epoch] == [
+        (2 + number / n_batches) / 4 for number in range(1, n_batches)
+    ]
+    # of the last epoch
+    assert (batches.epoch, batches.first, batches.n_batches) == (3, 0, n_batches)
     for _ in batches:
         break  # the time is over
     assert batches.epoch == 3
-    assert [as_bytes(batch) for batch in batches] == [as_bytes(batch) for batch in batches_of(epoch=3)]
+    assert [as_bytes(batch) for batch in batches] == [
+        as_bytes(batch) for batch in batches_of(epoch=3)
+    ]
     assert [batch.progress for batch in batches] == [1.0] * batches.n_batches
     assert batches_of().make(0).progress == 1.0
 
@@ -152,12 +173,18 @@ def test_words_are_hidden_with_the_mask_probability():
     n_words = sum(int((batch.batch.words >= 0).sum()) for batch in epoch)
     assert not any((batch.hidden & (batch.batch.words < 0)).any() for batch in epoch)
     assert n_words > 20_000
-    assert sum(int(batch.hidden.sum()) for batch in epoch) / n_words == pytest.approx(0.15, abs=0.01)
+    assert sum(int(batch.hidden.sum()) for batch in epoch) / n_words == pytest.approx(
+        0.15, abs=0.01
+    )
 
 
 def test_each_batch_and_epoch_has_its_own_hidden_words():
-    long = Paragraphs(WORDS, Ragged(np.zeros(400, dtype=np.int32), np.array([0, 200, 400])), np.array([0, 1, 2]))
-    masks = [batch.hidden for epoch in range(3) for batch in batches_of(long, batch_size=1, epoch=epoch)]
+    long = Paragraphs(
+        WORDS, Ragged(np.zeros(400, dtype=np.int32), np.array([0, 200, 400])), np.array([0, 1, 2])
+    )
+    masks = [
+        batch.hidden for epoch in range(3) for batch in batches_of(long, batch_size=1, epoch=epoch)
+    ]
     assert len({mask.numpy().tobytes() for mask in masks}) == 6
 
 
@@ -184,7 +211,9 @@ def test_batches_of_two_windows_have_similar_lengths_too(monkeypatch):
 
 def test_batches_are_not_ordered_by_length():
     paragraphs = random_paragraphs(4000)
-    longest = np.array([batch.batch.words.shape[1] for batch in batches_of(paragraphs, batch_size=64)], dtype=float)
+    longest = np.array(
+        [batch.batch.words.shape[1] for batch in batches_of(paragraphs, batch_size=64)], dtype=float
+    )
     assert abs(np.corrcoef(longest[1:], longest[:-1])[0, 1]) < 0.3
     assert abs(np.corrcoef(longest, np.arange(len(longest)))[0, 1]) < 0.3
 
@@ -199,7 +228,10 @@ def test_the_last_two_batches_are_of_similar_size():
 def test_a_paragraph_larger_than_a_batch_is_a_batch():
     sentences = Ragged(np.zeros(12, dtype=np.int32), np.arange(13))
     paragraphs = Paragraphs(WORDS, sentences, np.array([0, 10, 11, 12]))
-    assert sorted(len(batch.blocks) for batch in batches_of(paragraphs, batch_size=3)) in ([2, 10], [1, 1, 10])
+    assert sorted(len(batch.blocks) for batch in batches_of(paragraphs, batch_size=3)) in (
+        [2, 10],
+        [1, 1, 10],
+    )
 
 
 def test_no_paragraphs_no_batches():
@@ -254,7 +286,11 @@ def test_waiting_time_is_measured():
 # The words of a batch
 
 FEW = CachedProjections(
-    WORDS[:9], np.ones(9), CharNgramFeaturizer(), SGNNProjector(n_projections=5, output="float"), max_bytes=4 * 70 * 4
+    WORDS[:9],
+    np.ones(9),
+    CharNgramFeaturizer(),
+    SGNNProjector(n_projections=5, output="float"),
+    max_bytes=4 * 70 * 4,
 )
 SENTENCES = st.lists(st.lists(st.integers(0, 8), max_size=7), max_size=6)
 
@@ -266,7 +302,9 @@ def ragged(sentences, dtype=np.int32):
 
 def word_batch_of(sentences, dtype=np.int32):
     paragraphs = Paragraphs(WORDS[:9], ragged(sentences, dtype), np.array([0, len(sentences)]))
-    return TrainingText(paragraphs, np.arange(1, 10, dtype=np.float32), FEW).batch(np.arange(len(sentences)))
+    return TrainingText(paragraphs, np.arange(1, 10, dtype=np.float32), FEW).batch(
+        np.arange(len(sentences))
+    )
 
 
 @given(SENTENCES)
@@ -283,8 +321,12 @@ def test_repeated_words_share_their_weight(sentences):
                 continue
             word = sentence[column]
             expected = FEW.rows(np.array([word]))[0]
-            assert batch.projections[batch.words[row, column]].numpy().tobytes() == expected.tobytes()
-            assert batch.weights[row, column] == np.float32((word + 1) / np.float32(repetitions[word]))
+            assert (
+                batch.projections[batch.words[row, column]].numpy().tobytes() == expected.tobytes()
+            )
+            assert batch.weights[row, column] == np.float32(
+                (word + 1) / np.float32(repetitions[word])
+            )
 
 
 @given(SENTENCES)

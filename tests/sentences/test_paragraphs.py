@@ -19,12 +19,17 @@ def split_at_bars(text):
 
 
 def read(X, *, max_sentences=8, max_words=100, split=split_at_bars):
-    return read_paragraphs(X, split=split, max_sentences=max_sentences, max_words=max_words, caller="Reader")
+    return read_paragraphs(
+        X, split=split, max_sentences=max_sentences, max_words=max_words, caller="Reader"
+    )
 
 
 def as_lists(paragraphs: Paragraphs) -> list[list[list[str]]]:
     values, offsets = paragraphs.sentences
-    sentences = [[paragraphs.words[word_id] for word_id in values[begin:end]] for begin, end in pairwise(offsets)]
+    sentences = [
+        [paragraphs.words[word_id] for word_id in values[begin:end]]
+        for begin, end in pairwise(offsets)
+    ]
     return [sentences[begin:end] for begin, end in pairwise(paragraphs.offsets)]
 
 
@@ -44,10 +49,16 @@ def test_reading_agrees_with_a_slow_reader(paragraphs, max_sentences, max_words,
     assert len(result) == len(expected)
     assert result.n_sentences == sum(map(len, expected))
     assert len(set(result.words)) == len(result.words)
-    assert [array.dtype for array in (*result.sentences, result.offsets)] == [np.int32, np.int64, np.int64]
+    assert [array.dtype for array in (*result.sentences, result.offsets)] == [
+        np.int32,
+        np.int64,
+        np.int64,
+    ]
 
 
-@pytest.mark.parametrize("X", [[], ["", " |\t"], [[]], [[""]], iter([]), np.array([], dtype=object)])
+@pytest.mark.parametrize(
+    "X", [[], ["", " |\t"], [[]], [[""]], iter([]), np.array([], dtype=object)]
+)
 def test_empty_input_has_no_paragraphs(X):
     result = read(X)
     assert (len(result), result.n_sentences, result.words) == (0, 0, [])
@@ -85,7 +96,9 @@ def test_input_types(tmp_path):
 
 
 def test_long_sentences_are_truncated_with_one_warning():
-    with pytest.warns(UserWarning, match="^Reader: the longest sentence has 10,000 words; sentences are tr") as caught:
+    with pytest.warns(
+        UserWarning, match="^Reader: the longest sentence has 10,000 words; sentences are tr"
+    ) as caught:
         result = read(["a b c d|e", "x " * 10_000], max_words=3)
     assert as_lists(result) == [[["a", "b", "c"], ["e"]], [["x", "x", "x"]]]
     assert len(caught) == 1
@@ -96,17 +109,33 @@ def test_long_sentences_are_truncated_with_one_warning():
     ("X", "error", "message"),
     [
         (Path("no.txt"), FileNotFoundError, r"no\.txt"),
-        ("a text", ValueError, r"Reader: .* got a single str. Wrap a paragraph in a list, \['a text'\], and the name"),
+        (
+            "a text",
+            ValueError,
+            r"Reader: .* got a single str. Wrap a paragraph in a list, \['a text'\], and the name",
+        ),
         (b"a text", ValueError, r"Reader: .* got a single bytes"),
         (3, TypeError, "Reader expects an iterable over documents"),
         (np.array([["a", "b"]]), ValueError, "Reader expects one column of documents"),
-        (["a", None], TypeError, r"a paragraph must be a string, .*; document 1 is None \(NoneType\)"),
+        (
+            ["a", None],
+            TypeError,
+            r"a paragraph must be a string, .*; document 1 is None \(NoneType\)",
+        ),
         (["a", float("nan")], TypeError, "document 1 is nan"),
         (["a", b"b"], TypeError, "document 1 is b'b'"),
         (["a", ["b", 3]], TypeError, r"document 1 is \['b', 3\]"),
-        (lambda: "a text", TypeError, r"a callable must return an iterable of paragraphs, got 'a text' \(str\)"),
+        (
+            lambda: "a text",
+            TypeError,
+            r"a callable must return an iterable of paragraphs, got 'a text' \(str\)",
+        ),
         (lambda: None, TypeError, r"got None \(NoneType\)"),
-        (["a b", "b|c \ud800d"], ValueError, r"Reader: document 1 holds the lone surrogate '\\ud800' inside"),
+        (
+            ["a b", "b|c \ud800d"],
+            ValueError,
+            r"Reader: document 1 holds the lone surrogate '\\ud800' inside",
+        ),
         (["a b", ["b", "c \ud800d"]], ValueError, r"Reader: document 1 holds the lone surrogate"),
     ],
 )
@@ -117,13 +146,20 @@ def test_an_error_describes_the_wrong_input(X, error, message):
 
 @pytest.mark.parametrize("sentences", ["a string", None, ["a", None], ("a",)])
 def test_a_splitter_must_return_a_list_of_strings(sentences):
-    with pytest.raises(TypeError, match=r"sentence_splitter must return a list of strings, got .* document 1"):
+    with pytest.raises(
+        TypeError, match=r"sentence_splitter must return a list of strings, got .* document 1"
+    ):
         read([["a"], "b"], split=lambda text: sentences)
 
 
 def test_other_paragraphs_have_another_digest():
     texts = ["a b|c", "d", "a b|c d"]
-    others = (["a b|c", "d", "a b|c e"], ["a b", "c", "d", "a b|c d"], texts[::-1], ["a b c", "d", "a b|c d"])
+    others = (
+        ["a b|c", "d", "a b|c e"],
+        ["a b", "c", "d", "a b|c d"],
+        texts[::-1],
+        ["a b c", "d", "a b|c d"],
+    )
     digests = {read(X).digest() for X in (texts, *others)}
     assert len(digests) == 5
     assert read(iter(texts)).digest() == read(texts).digest()

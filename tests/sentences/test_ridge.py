@@ -53,7 +53,8 @@ def test_steps_are_those_of_conjugate_gradients(n_steps):
             exact, before = exact + step * direction, residual
             residual = residual - step * matrix @ direction
             direction = residual + residual @ residual / (before @ before) * direction
-        rounding = n_steps * sum(DENSE.shape) * float(np.finfo(np.float32).eps)  # terms of all products
+        # terms of all products
+        rounding = n_steps * sum(DENSE.shape) * float(np.finfo(np.float32).eps)
         np.testing.assert_allclose(found, exact, rtol=0, atol=rounding * np.abs(exact).max())
 
 
@@ -61,7 +62,12 @@ def test_threads_change_no_bit():
     targets, reports = RNG.normal(size=(60, 200)).astype(np.float32), []
     one, losses = ridge_regression(DESIGN, targets, 1.0, n_steps=5)
     three, losses_of_three = ridge_regression(
-        DESIGN, targets, 1.0, n_steps=5, n_threads=3, report=lambda *numbers: reports.append(numbers)
+        DESIGN,
+        targets,
+        1.0,
+        n_steps=5,
+        n_threads=3,
+        report=lambda *numbers: reports.append(numbers),
     )
     assert one.tobytes() == three.tobytes()
     assert losses.tolist() == losses_of_three.tolist()

@@ -8,8 +8,12 @@ from tests.sentence_texts import PARAGRAPHS, make
 def test_the_training_state_keeps_the_weights_that_training_changes():
     net = make().fit(PARAGRAPHS).net_
     weights = trained_weights(net)
-    assert set(weights) == {name for name, value in net.module_.named_parameters() if value.requires_grad}
-    assert {"network.spelling.weight", "network.transformer.tables.tables.weight"}.isdisjoint(weights)
+    assert set(weights) == {
+        name for name, value in net.module_.named_parameters() if value.requires_grad
+    }
+    assert {"network.spelling.weight", "network.transformer.tables.tables.weight"}.isdisjoint(
+        weights
+    )
     state = TrainingState()
     state.note(0.5, net)
     with torch.no_grad():

@@ -39,7 +39,9 @@ def counter(word, n_counters=N_COUNTERS):
 
 
 def test_texts_become_lowercase_words_and_punctuation():
-    words, rows = encode_words(["Bar, carn!", "", "CARN bar"], first=0, featurizer=READER.featurizer, caller="Me")
+    words, rows = encode_words(
+        ["Bar, carn!", "", "CARN bar"], first=0, featurizer=READER.featurizer, caller="Me"
+    )
     assert words == ["bar", ",", "carn", "!"]
     assert rows.values.tolist() == [0, 1, 2, 3, 2, 0]
     assert rows.offsets.tolist() == [0, 4, 4, 6]
@@ -51,15 +53,24 @@ def test_projections_are_floats_of_the_size_and_seed():
     assert rows.dtype == np.float32
     assert rows.shape == (3, 48)
     assert rows.any(axis=1).all()  # a single character has n-grams, too
-    assert not np.array_equal(rows, SentenceReader(6, 8, (2, 5), 4, READER.frequencies).projector.transform(words))
+    assert not np.array_equal(
+        rows, SentenceReader(6, 8, (2, 5), 4, READER.frequencies).projector.transform(words)
+    )
 
 
 def test_a_reader_is_restored_from_its_state():
     values, arrays = READER.to_state()
     restored = SentenceReader.from_state(json.loads(json.dumps(values)), arrays)
     words = ["bar", "carn", "never", "?"]
-    assert (restored.n_projections, restored.n_bits, restored.ngram_range, restored.seed) == (6, 8, (2, 5), 3)
-    assert restored.frequencies.weights(words).tobytes() == READER.frequencies.weights(words).tobytes()
+    assert (restored.n_projections, restored.n_bits, restored.ngram_range, restored.seed) == (
+        6,
+        8,
+        (2, 5),
+        3,
+    )
+    assert (
+        restored.frequencies.weights(words).tobytes() == READER.frequencies.weights(words).tobytes()
+    )
     assert np.array_equal(restored.frequencies.counts, READER.frequencies.counts)
     assert len(arrays["slots"]) == len(arrays["counts"]) < 100
 
@@ -92,7 +103,9 @@ def test_words_of_the_same_hash_are_counted_together_and_once_a_sentence():
     words = [f"w{number}" for number in range(3000)]
     first_of = {}
     first, second = next(
-        (first_of[index], word) for word in words if first_of.setdefault(index := counter(word), word) != word
+        (first_of[index], word)
+        for word in words
+        if first_of.setdefault(index := counter(word), word) != word
     )
     frequencies = WordFrequencies.count(paragraphs_of([[0, 1], [0], [2]], [first, second, "other"]))
     assert len(frequencies.counts) == N_COUNTERS
@@ -116,7 +129,9 @@ ROW = 4 * N_FEATURES  # bytes
 FEATURIZER = CharNgramFeaturizer(ngram_range=(2, 5), split="punctuation", n_jobs=2)
 PROJECTOR = SGNNProjector(n_projections=N_FEATURES, n_bits=1, output="float", n_jobs=2)
 VOCABULARY = [
-    f"{stem}{number}" for number in range(40) for stem in ("w", "Wort", "日本語", "🙂", "internationalisation")
+    f"{stem}{number}"
+    for number in range(40)
+    for stem in ("w", "Wort", "日本語", "🙂", "internationalisation")
 ]
 COUNTS = np.random.default_rng(0).integers(0, 9, len(VOCABULARY))
 
@@ -125,14 +140,20 @@ def cached(max_bytes, words=VOCABULARY, counts=COUNTS, featurizer=FEATURIZER):
     return CachedProjections(words, counts, featurizer, PROJECTOR, max_bytes=max_bytes)
 
 
-ONE_BY_ONE = unit_rows([PROJECTOR.transform(FEATURIZER.transform([word]))[0] for word in VOCABULARY])
+ONE_BY_ONE = unit_rows(
+    [PROJECTOR.transform(FEATURIZER.transform([word]))[0] for word in VOCABULARY]
+)
 NONE_CACHED = cached(0)
 SOME_CACHED = cached(77 * ROW + ROW - 1)
 ALL_CACHED = cached(10**6)
 
 
 def test_as_many_are_cached_as_fit():
-    assert [NONE_CACHED.n_cached, SOME_CACHED.n_cached, ALL_CACHED.n_cached] == [0, 77, len(VOCABULARY)]
+    assert [NONE_CACHED.n_cached, SOME_CACHED.n_cached, ALL_CACHED.n_cached] == [
+        0,
+        77,
+        len(VOCABULARY),
+    ]
     assert ALL_CACHED.n_features == N_FEATURES
     assert cached(10**6, [], np.empty(0)).rows(np.empty(0, dtype=np.int64)).shape == (0, N_FEATURES)
 
@@ -155,7 +176,9 @@ def test_the_most_frequent_words_are_cached(monkeypatch):
     projections = cached(2 * ROW, ["a", "b", "c", "d"], np.array([1, 5, 3, 5]))
     computed = []
     project = projections._project
-    monkeypatch.setattr(projections, "_project", lambda ids: (computed.extend(ids.tolist()), project(ids))[1])
+    monkeypatch.setattr(
+        projections, "_project", lambda ids: (computed.extend(ids.tolist()), project(ids))[1]
+    )
     projections.rows(np.array([3, 2, 1, 0]))
     assert computed == [2, 0]
     projections.rows(np.array([1, 3]))

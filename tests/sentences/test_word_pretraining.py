@@ -9,7 +9,11 @@ from sklearn_hashnlp.nn import SGNNTransformer
 from sklearn_hashnlp.nn._sentence_network import SentenceNetwork
 from sklearn_hashnlp.sentences import _word_pretraining
 from sklearn_hashnlp.sentences._paragraph_batches import TrainingText
-from sklearn_hashnlp.sentences._sentence_reader import CachedProjections, SentenceReader, WordFrequencies
+from sklearn_hashnlp.sentences._sentence_reader import (
+    CachedProjections,
+    SentenceReader,
+    WordFrequencies,
+)
 from sklearn_hashnlp.sentences._word_pretraining import (
     fit_word_vectors,
     pretrain,
@@ -85,7 +89,12 @@ def test_the_most_frequent_words_are_fitted(monkeypatch):
 
 # Word vectors
 
-WORDS = [f"{begin}{middle}{end}" for begin in "bcdf" for middle in ("ar", "el", "imi") for end in ("t", "x", "ng")]
+WORDS = [
+    f"{begin}{middle}{end}"
+    for begin in "bcdf"
+    for middle in ("ar", "el", "imi")
+    for end in ("t", "x", "ng")
+]
 PROJECTIONS = projections_of(WORDS, 12)
 WORD_IDS = np.arange(3, 36)  # the first words of the text have no target
 TARGETS = np.random.default_rng(0).normal(size=(33, 16)).astype(np.float32)
@@ -103,7 +112,9 @@ def make_transformer(n_tables=4):
 
 
 def fit(transformer, *, n_steps=3, counts=COUNTS, **options):
-    return fit_word_vectors(transformer, PROJECTIONS, WORD_IDS, TARGETS, counts, n_steps=n_steps, **options)
+    return fit_word_vectors(
+        transformer, PROJECTIONS, WORD_IDS, TARGETS, counts, n_steps=n_steps, **options
+    )
 
 
 def vectors_of(transformer):
@@ -125,7 +136,9 @@ def test_word_vectors_solve_the_ridge_regression(n_tables, n_steps, block, monke
     losses = fit(transformer, n_steps=n_steps)
     rows, weights = PROJECTIONS.rows(WORD_IDS), COUNTS**0.25 / (COUNTS**0.25).mean()
     buckets = transformer.tables.buckets(torch.from_numpy(rows)).numpy() if n_tables else None
-    expected = oracle.fitted_word_vectors(rows.astype(np.float64), TARGETS, weights, COUNTS, buckets, 256, n_steps)
+    expected = oracle.fitted_word_vectors(
+        rows.astype(np.float64), TARGETS, weights, COUNTS, buckets, 256, n_steps
+    )
     np.testing.assert_allclose(vectors_of(transformer), expected, atol=1e-4)
     errors = np.square(vectors_of(transformer) - TARGETS).sum(axis=1)
     assert losses[-1] == pytest.approx(np.average(errors, weights=weights), rel=1e-4)
@@ -171,7 +184,9 @@ def test_word_vectors_are_the_same_bit_for_bit_at_any_number_of_threads():
     for n_threads in (1, 2):
         transformer = SGNNTransformer(480, 64, 0, 2, 16, n_tables=2, table_bits=4, positions=False)
         with threadpool_limits(n_threads):
-            fit_word_vectors(transformer, projections, np.arange(700), targets, np.arange(1, 701), n_steps=2)
+            fit_word_vectors(
+                transformer, projections, np.arange(700), targets, np.arange(1, 701), n_steps=2
+            )
         results.add(frozenset(weights_of(transformer).items()))
     assert len(results) == 1
 
@@ -188,11 +203,15 @@ def make_network(width=16, n_features=48):
 def components_of(paragraphs, n_components, network=None, n_projections=6):
     weights = np.linspace(1, 3, len(paragraphs.words), dtype=np.float32)
     projections = projections_of(paragraphs.words, n_projections)
-    return principal_components(network or make_network(), TrainingText(paragraphs, weights, projections), n_components)
+    return principal_components(
+        network or make_network(), TrainingText(paragraphs, weights, projections), n_components
+    )
 
 
 def eigenvectors_of(paragraphs, network, sample=slice(None)):
-    """Return the eigenvectors of the second moment of spelling parts, those of the largest eigenvalues first."""
+    """Return the eigenvectors of the second moment of spelling parts, those of the largest
+    eigenvalues first.
+    """
     values, offsets = paragraphs.sentences
     sentences = [part.tolist() for part in np.split(values, offsets[1:-1])]
     rows = projections_of(paragraphs.words, 6).rows(np.arange(len(paragraphs.words)))
@@ -215,7 +234,9 @@ def test_components_are_eigenvectors_of_the_second_moment(n_components, block, m
 
 # The map of the first part of larger texts
 
-MANY = read([[f"w{number}ord{number * 7 % 40} b{number % 13} c{number % 29}"] for number in range(60)])
+MANY = read(
+    [[f"w{number}ord{number * 7 % 40} b{number % 13} c{number % 29}"] for number in range(60)]
+)
 
 
 def whitened(width, n_removed=3, paragraphs=MANY):
@@ -223,7 +244,11 @@ def whitened(width, n_removed=3, paragraphs=MANY):
     weights = np.linspace(1, 3, len(paragraphs.words), dtype=np.float32)
     projections = projections_of(paragraphs.words, 6)
     whiten_spelling(spelling, TrainingText(paragraphs, weights, projections), n_removed)
-    return spelling.weight.double().numpy(), projections.rows(np.arange(len(paragraphs.words))), weights
+    return (
+        spelling.weight.double().numpy(),
+        projections.rows(np.arange(len(paragraphs.words))),
+        weights,
+    )
 
 
 @pytest.mark.parametrize("width", [4, 20, 48])
@@ -261,7 +286,9 @@ def test_components_are_those_of_a_sample_of_many_sentences(monkeypatch):
     monkeypatch.setattr(_word_pretraining, "_MAX_SENTENCES", 20)
     network = make_network()
     sample = np.linspace(0, READ.n_sentences - 1, 20).astype(int)
-    oracle.same_space(components_of(READ, 2, network).numpy(), eigenvectors_of(READ, network, sample)[1:3])
+    oracle.same_space(
+        components_of(READ, 2, network).numpy(), eigenvectors_of(READ, network, sample)[1:3]
+    )
 
 
 def test_few_sentences_have_few_components():

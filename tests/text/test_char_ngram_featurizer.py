@@ -19,10 +19,16 @@ def assert_same_values(X, expected):
 
 
 def hashed(features, **parameters):
-    return FeatureHasher(input_type="string", alternate_sign=False, **parameters).transform(features)
+    return FeatureHasher(input_type="string", alternate_sign=False, **parameters).transform(
+        features
+    )
 
 
-@given(TEXTS.filter(len), st.sampled_from([(1, 1), (1, 3), (2, 5), (4, 4)]), st.sampled_from([10, 2**20, 2**31 - 1]))
+@given(
+    TEXTS.filter(len),
+    st.sampled_from([(1, 1), (1, 3), (2, 5), (4, 4)]),
+    st.sampled_from([10, 2**20, 2**31 - 1]),
+)
 def test_counts_of_any_text(texts, ngram_range, n_features):
     X = CharNgramFeaturizer(ngram_range=ngram_range, n_features=n_features).transform(texts)
     expected = hashed([char_ngrams(text, ngram_range) for text in texts], n_features=n_features)
@@ -36,7 +42,9 @@ def test_punctuation_can_be_words_of_their_own():
 
 
 def test_lowercase_is_optional():
-    upper, lower = (CharNgramFeaturizer(lowercase=flag).transform(["ÀB Σ", "àb σ"]) for flag in (False, True))
+    upper, lower = (
+        CharNgramFeaturizer(lowercase=flag).transform(["ÀB Σ", "àb σ"]) for flag in (False, True)
+    )
     assert (upper[0] != upper[1]).nnz > 0
     assert (lower[0] != lower[1]).nnz == 0
 
@@ -61,9 +69,13 @@ def test_values():
     np.testing.assert_array_equal(abs(signed).sum(axis=1), counts.sum(axis=1))
 
 
-@pytest.mark.parametrize("ngram_range", [(0, 1), (3, 2), (1,), (1, 2, 3), (1.0, 2), "12", ("1", "2"), (1, None)])
+@pytest.mark.parametrize(
+    "ngram_range", [(0, 1), (3, 2), (1,), (1, 2, 3), (1.0, 2), "12", ("1", "2"), (1, None)]
+)
 def test_wrong_ranges_of_ngrams_are_refused(ngram_range):
     for method in ("fit", "transform"):
-        with pytest.raises(ValueError, match="'ngram_range' parameter of CharNgramFeaturizer must be a") as caught:
+        with pytest.raises(
+            ValueError, match="'ngram_range' parameter of CharNgramFeaturizer must be a"
+        ) as caught:
             getattr(CharNgramFeaturizer(ngram_range=ngram_range), method)(["text"])
         assert str(caught.value).endswith(f"Got {ngram_range!r} instead.")

@@ -23,14 +23,19 @@ def texts_of_words(n_texts):
     generator = np.random.default_rng(0)
     names = np.reshape(random_words(generator, 20), (2, 10))
     labels = generator.integers(2, size=n_texts)
-    return [" ".join([*random_words(generator, 12), generator.choice(names[label])]) for label in labels], labels
+    return [
+        " ".join([*random_words(generator, 12), generator.choice(names[label])]) for label in labels
+    ], labels
 
 
 def texts_of_suffixes(n_texts):
     """Make texts of new words with a suffix by class."""
     generator = np.random.default_rng(0)
     labels = generator.integers(2, size=n_texts)
-    return [" ".join(word + ("xy", "yx")[label] for word in random_words(generator, 3)) for label in labels], labels
+    return [
+        " ".join(word + ("xy", "yx")[label] for word in random_words(generator, 3))
+        for label in labels
+    ], labels
 
 
 def test_the_weight_is_smaller_if_words_decide():
@@ -69,7 +74,10 @@ def test_texts_of_weight_zero_do_not_count():
     assert TextClassifier(random_state=0).fit(texts, labels).pipeline_[0].character_weight_ == 0.25
     weights = np.append(np.ones(100), np.zeros(300))
     changed = np.append(labels[:100], np.random.default_rng(1).integers(2, size=300))
-    model, other = (TextClassifier(random_state=0).fit(texts, y, sample_weight=weights) for y in (labels, changed))
+    model, other = (
+        TextClassifier(random_state=0).fit(texts, y, sample_weight=weights)
+        for y in (labels, changed)
+    )
     assert_same_bits(model.predict_proba(texts), other.predict_proba(texts))
 
 
@@ -79,7 +87,11 @@ def test_the_weight_does_not_depend_on_threads_or_names(n_classes):
     labels = np.arange(200) % n_classes if n_classes > 2 else labels
     specs = AutoNgramVectorizer(n_features=2**20).fit(texts)
     counts = specs.transform(texts)
-    weights = {_choose_weight(counts, 2**19, _encode_labels(y, 200), n) for n in (1, 2) for y in (labels, 7 * labels)}
+    weights = {
+        _choose_weight(counts, 2**19, _encode_labels(y, 200), n)
+        for n in (1, 2)
+        for y in (labels, 7 * labels)
+    }
     assert len(weights) == 1
 
 
@@ -137,4 +149,7 @@ def test_classifiers_of_texts_choose_the_weight(tmp_path):
     more = loaded.partial_fit(texts[:50], labels[:50])
     assert more.pipeline_[0].character_weight_ == 0.25
     rows = [[f"{label}"] for label in labels]
-    assert TextClassifier(random_state=0, max_epochs=1).fit(texts, rows).pipeline_[0].character_weight_ == 0.5
+    assert (
+        TextClassifier(random_state=0, max_epochs=1).fit(texts, rows).pipeline_[0].character_weight_
+        == 0.5
+    )

@@ -27,17 +27,26 @@ def test_chunks_and_threads_do_not_show(monkeypatch):
     expected = distort_texts(texts, 0.1, random_state=3)
     assert distort_texts(texts, 0.1, random_state=4) != expected
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(lambda _: distort_texts(texts, 0.1, random_state=3), range(4))) == [expected] * 4
+        assert (
+            list(pool.map(lambda _: distort_texts(texts, 0.1, random_state=3), range(4)))
+            == [expected] * 4
+        )
     monkeypatch.setattr(_distort_texts, "CHARACTER_CHUNK", 1000)
     assert distort_texts(iter(texts), 0.1, random_state=3) == expected
-    with pytest.raises(TypeError, match="distort_texts expects documents of type str, but document 300 is None"):
+    with pytest.raises(
+        TypeError, match="distort_texts expects documents of type str, but document 300 is None"
+    ):
         distort_texts([*texts, None])
 
 
 def test_columns_of_all_kinds_are_read():
     expected = distort_texts(SOME, 0.3)
     assert expected != SOME
-    assert distort_texts(tuple(SOME), 0.3) == distort_texts(np.array(SOME, dtype=object), 0.3) == expected
+    assert (
+        distort_texts(tuple(SOME), 0.3)
+        == distort_texts(np.array(SOME, dtype=object), 0.3)
+        == expected
+    )
     assert distort_texts(pd.Series(SOME[:3], index=[5, 4, 3]), 0.3) == expected[:3]
     assert distort_texts([], 0.3) == []
     kinds = ["swap", "deletion"]
@@ -55,10 +64,22 @@ def test_a_hundred_thousand_short_texts_take_no_time():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"rate": 5}, ValueError, r"The 'rate' parameter of distort_texts must be a float in the range \[0.0, 1.0\]"),
+        (
+            {"rate": 5},
+            ValueError,
+            r"The 'rate' parameter of distort_texts must be a float in the range \[0.0, 1.0\]",
+        ),
         ({"rate": float("nan")}, ValueError, "Got nan"),
-        ({"random_state": None}, ValueError, "The 'random_state' parameter of distort_texts must be .* Got None"),
-        ({"edits": []}, ValueError, r"edits must be a list of one or more of 'deletion', .*\. Got \[\]"),
+        (
+            {"random_state": None},
+            ValueError,
+            "The 'random_state' parameter of distort_texts must be .* Got None",
+        ),
+        (
+            {"edits": []},
+            ValueError,
+            r"edits must be a list of one or more of 'deletion', .*\. Got \[\]",
+        ),
         ({"edits": "swap"}, ValueError, "Got 'swap'"),
         ({"edits": ["swap", "typo"]}, ValueError, r"Got \['swap', 'typo'\]"),
         ({"texts": "a text"}, ValueError, "Iterable over raw text documents expected"),

@@ -17,12 +17,19 @@ TEXTS = ["a fine, funny film, and longer than forty letters", "dull"]
 
 
 def test_texts_in_any_column_are_refused():
-    message = (
-        r"^X takes rows of numbers, got texts, the first of them 'a fine, funny film, and longer than fort'\.\.\.\. "
-    )
+    message = r"^X takes rows of numbers, got texts, the first of them 'a fine, funny film, and longer than fort'\.\.\.\. "
     series = pd.Series(TEXTS, index=[5, 4]), pl.Series(TEXTS)
-    for column in (TEXTS, tuple(TEXTS), deque(TEXTS), np.array(TEXTS), np.array(TEXTS, dtype=object), *series):
-        with pytest.raises(ValueError, match=message + r"Put a transformer of texts before it, as in Y\(\)\.$"):
+    for column in (
+        TEXTS,
+        tuple(TEXTS),
+        deque(TEXTS),
+        np.array(TEXTS),
+        np.array(TEXTS, dtype=object),
+        *series,
+    ):
+        with pytest.raises(
+            ValueError, match=message + r"Put a transformer of texts before it, as in Y\(\)\.$"
+        ):
             refuse_texts(column, caller="X", makes_rows="Y()")
 
 
@@ -35,13 +42,24 @@ def test_a_short_text_is_shown_whole():
 
 def test_a_single_text_is_refused_with_advice_that_exists():
     model = make_text_classifier(random_state=0).fit(["fine film", "dull film"], ["good", "bad"])
-    for call in (model.predict, distort_texts):  # a classifier's user calls predict, a function has no methods
+    # a classifier's user calls predict, a function has no methods
+    for call in (model.predict, distort_texts):
         with pytest.raises(ValueError, match=r"(?s)^(?!.*transform\().*in a list, \[text\]"):
             call("one text")
 
 
 def test_everything_else_is_accepted():
-    others = [3.0, None, np.array(3.0), np.array("text"), [], [1.0, 2.0], [["1", "x"]], np.array([TEXTS]), iter(TEXTS)]
+    others = [
+        3.0,
+        None,
+        np.array(3.0),
+        np.array("text"),
+        [],
+        [1.0, 2.0],
+        [["1", "x"]],
+        np.array([TEXTS]),
+        iter(TEXTS),
+    ]
     frames = [pd.DataFrame({"number": ["1.5", "2"]}), pl.DataFrame({"number": [1.5, 2.0]})]
     for rows in (*others, *frames, csr_array(np.ones((2, 4))), coo_array(np.ones(4))):
         refuse_texts(rows, caller="X", makes_rows="Y()")
@@ -49,7 +67,10 @@ def test_everything_else_is_accepted():
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_a_frame_with_a_column_of_texts_is_refused(frame):
-    with pytest.raises(ValueError, match=r"X takes rows of numbers, got texts, .* as in Y\(\), within a ColumnTransf"):
+    with pytest.raises(
+        ValueError,
+        match=r"X takes rows of numbers, got texts, .* as in Y\(\), within a ColumnTransf",
+    ):
         refuse_texts(frame({"length": [1, 2], "text": TEXTS[:2]}), caller="X", makes_rows="Y()")
 
 

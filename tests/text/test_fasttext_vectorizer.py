@@ -27,7 +27,12 @@ def test_counts_are_those_of_the_formulas(name: str, tmp_path: Path) -> None:
     options = dict(OPTIONS[name])
     vectorizer = FastTextVectorizer(**options).fit(TEXTS)
     min_count = options.pop("min_count", 1)
-    counts = Counter(token for text in PLAIN for token in oracle.tokens(text) if not token.startswith(b"__label__"))
+    counts = Counter(
+        token
+        for text in PLAIN
+        for token in oracle.tokens(text)
+        if not token.startswith(b"__label__")
+    )
     words = [word for word, count in counts.most_common() if count >= min_count]
     model = oracle.Model(words, [b"a"], np.empty((0, 1)), np.empty((1, 1)), **options)
     rows = np.zeros((len(PLAIN), len(words) + model.bucket))
@@ -41,10 +46,16 @@ def test_counts_are_those_of_the_formulas(name: str, tmp_path: Path) -> None:
 
 def test_another_prefix_of_labels() -> None:
     texts = ["#tea a pot", "#cake __label__x"]
-    assert FastTextVectorizer(label_prefix="#").fit(texts).words_ == ["</s>", "a", "pot", "__label__x"]
+    assert FastTextVectorizer(label_prefix="#").fit(texts).words_ == [
+        "</s>",
+        "a",
+        "pot",
+        "__label__x",
+    ]
     without = FastTextVectorizer(label_prefix="", word_ngrams=2, bucket=9).fit(texts)
     assert without.words_[1:3] == ["#tea", "a"]
-    assert without.transform(["unknown words"]).sum() == 3  # "</s>", and n-grams of words that are no labels
+    # "</s>", and n-grams of words that are no labels
+    assert without.transform(["unknown words"]).sum() == 3
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""The dictionary and the matrix must be those of scikit-learn's CountVectorizer, with ties broken by the hash."""
+"""The dictionary and the matrix must be those of scikit-learn's CountVectorizer, with ties broken
+by the hash.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,13 @@ from tests.golden._register import texts as docstrings
 from ..oracles.ngrams import fingerprint
 from ..strategies import TEXTS
 
-TEXT_LIST = ["to be or not to be", "that is the question", "", "Wörter", "the rest is silence, to be sure"]
+TEXT_LIST = [
+    "to be or not to be",
+    "that is the question",
+    "",
+    "Wörter",
+    "the rest is silence, to be sure",
+]
 PATTERNS = [r"(?u)\b\w\w+\b", r"\w+", r"\w+|[^\w\s]", r"(?u)\S+", r"\S\S+"]
 
 
@@ -23,13 +31,17 @@ def real_texts():
 
 
 def by_hand(texts, max_features, **parameters):
-    """Count all n-grams with scikit-learn; give the hashes and counts of the most frequent, and their columns."""
+    """Count all n-grams with scikit-learn; give the hashes and counts of the most frequent, and
+    their columns.
+    """
     vectorizer = CountVectorizer(**parameters, dtype=np.float32)
     counts = vectorizer.fit_transform(texts)
     totals = np.asarray(counts.sum(axis=0)).ravel()
     ngrams = [
         (-int(total), fingerprint(name.split(" ")), column)
-        for column, (name, total) in enumerate(zip(vectorizer.get_feature_names_out(), totals, strict=True))
+        for column, (name, total) in enumerate(
+            zip(vectorizer.get_feature_names_out(), totals, strict=True)
+        )
     ]
     totals, values, columns = map(list, zip(*sorted(ngrams)[:max_features], strict=True))
     return values, [-total for total in totals], columns, vectorizer
@@ -52,7 +64,11 @@ def assert_same(ours, theirs):
     lowercase=st.booleans(),
 )
 def test_any_text(texts, more, max_features, ngram_range, token_pattern, lowercase):
-    parameters = {"ngram_range": ngram_range, "token_pattern": token_pattern, "lowercase": lowercase}
+    parameters = {
+        "ngram_range": ngram_range,
+        "token_pattern": token_pattern,
+        "lowercase": lowercase,
+    }
     vectorizer = FrequentNgramVectorizer(max_features=max_features, **parameters)
     try:
         fingerprints, counts, columns, theirs = by_hand(texts, max_features, **parameters)
@@ -99,15 +115,22 @@ def test_a_lone_surrogate_is_a_character_like_any_other():
     [{"ngram_range": (0, 1)}, {"ngram_range": (1.0, 2)}, {"token_pattern": "[a-z]+"}],
 )
 def test_wrong_values_are_refused(parameters):
-    with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of FrequentNgramVectorizer"):
+    with pytest.raises(
+        ValueError, match=f"The {next(iter(parameters))!r} parameter of FrequentNgramVectorizer"
+    ):
         FrequentNgramVectorizer(**parameters).fit(TEXT_LIST)
     fitted = FrequentNgramVectorizer().fit(TEXT_LIST).set_params(**parameters)
-    with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of FrequentNgramVectorizer"):
+    with pytest.raises(
+        ValueError, match=f"The {next(iter(parameters))!r} parameter of FrequentNgramVectorizer"
+    ):
         fitted.transform(TEXT_LIST)
 
 
 def test_no_ngrams_at_all():
-    with pytest.raises(ValueError, match=r"none of the 2 texts has an n-gram.*Check the texts, ngram_range=\(3, 4\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"none of the 2 texts has an n-gram.*Check the texts, ngram_range=\(3, 4\)",
+    ):
         FrequentNgramVectorizer(ngram_range=(3, 4)).fit(["too short", "!"])
     with pytest.raises(ValueError, match="none of the 0 texts"):
         FrequentNgramVectorizer().fit([])

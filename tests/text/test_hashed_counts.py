@@ -24,21 +24,32 @@ def append_rows(rows, first, chunk, *, slow=lambda document: False):
 
 def stacked(chunks, append, n_jobs, n_documents):
     return sparse_matrix(
-        iter(chunks), append, n_documents=n_documents, n_features=1000, dtype=np.float64, n_jobs=n_jobs
+        iter(chunks),
+        append,
+        n_documents=n_documents,
+        n_features=1000,
+        dtype=np.float64,
+        n_jobs=n_jobs,
     )
 
 
-@pytest.mark.parametrize(("n_jobs", "known"), [(1, True), (2, False), (2, True), (5, True), (5, False)])
+@pytest.mark.parametrize(
+    ("n_jobs", "known"), [(1, True), (2, False), (2, True), (5, True), (5, False)]
+)
 @pytest.mark.parametrize("slow", [lambda number: number % 3 == 0, lambda number: number == 1])
 def test_rows_in_the_order_of_their_documents(n_jobs, known, slow):
     numbers = [*range(1, 200), *([700] * 20), *range(50, 0, -1)]
     chunks = [(first, numbers[first : first + 7]) for first in range(0, len(numbers), 7)]
     for _ in range(2):
-        X = stacked(chunks, partial(append_rows, slow=slow), n_jobs, len(numbers) if known else None)
+        X = stacked(
+            chunks, partial(append_rows, slow=slow), n_jobs, len(numbers) if known else None
+        )
         assert X.shape == (len(numbers), 1000)
         np.testing.assert_array_equal(np.diff(X.indptr), numbers)
         np.testing.assert_array_equal(X.data, np.ones(sum(numbers)))
-        np.testing.assert_array_equal(X.indices, np.concatenate([np.arange(number) for number in numbers]))
+        np.testing.assert_array_equal(
+            X.indices, np.concatenate([np.arange(number) for number in numbers])
+        )
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
@@ -69,7 +80,12 @@ def test_errors_of_documents_and_of_memory_are_no_end_of_waiting(n_jobs):
         stacked(chunks(), append_rows, n_jobs, None)
     with pytest.raises(MemoryError):
         _count_ngrams._append_in_threads(
-            Refusing(), ((first, [5, 6]) for first in range(10)), append_rows, None, np.float64, n_jobs
+            Refusing(),
+            ((first, [5, 6]) for first in range(10)),
+            append_rows,
+            None,
+            np.float64,
+            n_jobs,
         )
 
 

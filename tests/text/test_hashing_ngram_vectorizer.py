@@ -32,7 +32,9 @@ def assert_same_matrix(ours, theirs):
 def both(texts, **parameters):
     return (
         HashingNgramVectorizer(**parameters).transform(texts),
-        HashingVectorizer(**{name: value for name, value in parameters.items() if name != "n_jobs"}).transform(texts),
+        HashingVectorizer(
+            **{name: value for name, value in parameters.items() if name != "n_jobs"}
+        ).transform(texts),
     )
 
 
@@ -52,7 +54,16 @@ FLAGS = st.fixed_dictionaries(
 WORDS = st.fixed_dictionaries(
     {
         "token_pattern": st.sampled_from(
-            [r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\w+|[^\w\s]", r"\w\w+", r"\S+", r"\S\S+", r"(?u)\S+", r"[a-z]+"]
+            [
+                r"(?u)\b\w\w+\b",
+                r"(?u)\b\w+\b",
+                r"\w+|[^\w\s]",
+                r"\w\w+",
+                r"\S+",
+                r"\S\S+",
+                r"(?u)\S+",
+                r"[a-z]+",
+            ]
         ),
         "stop_words": st.sampled_from([None, ["the", "of", ".", "é", "word", "a.", "ab,"]]),
     }
@@ -83,7 +94,12 @@ AWKWARD = [
 @pytest.mark.parametrize("strip_accents", [None, "unicode", "ascii"])
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_awkward_texts_alone_and_in_company(analyzer, strip_accents, lowercase):
-    options = {"analyzer": analyzer, "ngram_range": (1, 3), "strip_accents": strip_accents, "lowercase": lowercase}
+    options = {
+        "analyzer": analyzer,
+        "ngram_range": (1, 3),
+        "strip_accents": strip_accents,
+        "lowercase": lowercase,
+    }
     for text in AWKWARD:
         for texts in ([text], ["plain ASCII", text, "THE END"]):
             assert_same_matrix(*both(texts, **options))
@@ -93,7 +109,8 @@ def test_awkward_texts_alone_and_in_company(analyzer, strip_accents, lowercase):
 def test_every_blank_of_python_parts_words(token_pattern):
     blanks = [character for character in map(chr, range(0x110000)) if character.isspace()]
     assert {"\xa0", "\u2003", "\x1c", "\x1d", "\x1e", "\x1f", "\x85"} <= set(blanks)
-    no_blanks = ["\x00", "\x1b", "\u200b", "\ufeff", "\u180e", "´"]  # the last is a blank and an accent, taken apart
+    # the last is a blank and an accent, taken apart
+    no_blanks = ["\x00", "\x1b", "\u200b", "\ufeff", "\u180e", "´"]
     pairs = itertools.pairwise([*blanks, *no_blanks, "\n", "x"])
     texts = [f"{a}Ab{b}{a}c.{b}-{a}{e}!,{b}D{e}" for a, b in pairs for e in "eÉ"]
     for strip_accents, lowercase in itertools.product([None, "unicode", "ascii"], [True, False]):
@@ -110,7 +127,9 @@ def test_patterns_of_words_between_blanks_are_compiled():
 TEXT_LIST = ["First text.", "Second text,", "and a thïrd"]
 
 
-@pytest.mark.parametrize("texts", ["text", ["hello world", np.nan, "hello hello"]], ids=["a string", "NaN"])
+@pytest.mark.parametrize(
+    "texts", ["text", ["hello world", np.nan, "hello hello"]], ids=["a string", "NaN"]
+)
 def test_messages_begin_with_scikit_learns(texts):
     with pytest.raises(ValueError, match=r"string object received|np\.nan is an invalid") as theirs:
         HashingVectorizer().transform(texts)
@@ -120,7 +139,10 @@ def test_messages_begin_with_scikit_learns(texts):
 
 def test_one_huge_document_among_small_ones():
     huge = "Lorem ipsum dolor sit amet, consectetur — adipiscing élit. " * 9_000
-    for parameters in ({"ngram_range": (1, 2)}, {"analyzer": "char", "ngram_range": (1, 3), "dtype": np.float32}):
+    for parameters in (
+        {"ngram_range": (1, 2)},
+        {"analyzer": "char", "ngram_range": (1, 3), "dtype": np.float32},
+    ):
         assert_same_matrix(*both(["small", huge, "", "small too"], **parameters))
 
 
@@ -161,7 +183,9 @@ def test_the_length_that_a_subclass_of_str_claims_is_not_believed(n_jobs):
     ids=lambda column: f"{type(column).__module__}.{type(column).__name__}",
 )
 def test_columns_of_all_kinds(column):
-    assert_same_matrix(HashingNgramVectorizer().transform(column), HashingVectorizer().transform(TEXT_LIST))
+    assert_same_matrix(
+        HashingNgramVectorizer().transform(column), HashingVectorizer().transform(TEXT_LIST)
+    )
 
 
 def test_a_generator_is_read_as_it_goes():
@@ -219,7 +243,9 @@ def test_warnings_and_errors_of_scikit_learn_come_through():
     assert "document 1" in caught.value.__notes__[0]
 
 
-@pytest.mark.parametrize("parameters", [{}, {"token_pattern": "[a-z]+"}, {"analyzer": "char"}], ids=str)
+@pytest.mark.parametrize(
+    "parameters", [{}, {"token_pattern": "[a-z]+"}, {"analyzer": "char"}], ids=str
+)
 def test_what_is_no_text_is_named_by_its_position(parameters):
     for culprit in (None, 7, 2.5, float("nan"), pd.NA, ["a", "list"]):
         message = f"HashingNgramVectorizer expects .* document 2 is {re.escape(repr(culprit))}"
@@ -231,7 +257,12 @@ def test_what_is_no_text_is_named_by_its_position(parameters):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"analyzer": "char"}, {"analyzer": "char_wb"}, {"token_pattern": r"\w+|[^\w\s]"}, {"token_pattern": r"\S+"}],
+    [
+        {"analyzer": "char"},
+        {"analyzer": "char_wb"},
+        {"token_pattern": r"\w+|[^\w\s]"},
+        {"token_pattern": r"\S+"},
+    ],
 )
 def test_a_lone_surrogate_inside_an_ngram_is_refused_by_position(parameters):
     texts = ["é"] * 700 + ["a \ud800 b"]
@@ -257,9 +288,13 @@ def test_a_lone_surrogate_outside_all_ngrams_does_no_harm(parameters, text):
     assert_same_matrix(*both(["before", text, "bé hind"], **parameters))
 
 
-@pytest.mark.parametrize("parameters", [{"n_features": 0}, {"n_features": 2**31}, {"n_jobs": "all"}])
+@pytest.mark.parametrize(
+    "parameters", [{"n_features": 0}, {"n_features": 2**31}, {"n_jobs": "all"}]
+)
 def test_the_dangerous_ones_are_refused_without_fit_too(parameters):
-    with pytest.raises(ValueError, match=f"The {next(iter(parameters))!r} parameter of HashingNgramVectorizer"):
+    with pytest.raises(
+        ValueError, match=f"The {next(iter(parameters))!r} parameter of HashingNgramVectorizer"
+    ):
         HashingNgramVectorizer(**parameters).transform(TEXT_LIST)
 
 
@@ -272,7 +307,8 @@ def test_after_an_error_the_waiting_chunks_are_given_up(monkeypatch):
         return encoder(texts, **options)
 
     monkeypatch.setattr(_count_ngrams, "encoder", watched)
-    # Two threads have five chunks of 128 documents to do when the first one fails; each takes a while.
+    # Two threads have five chunks of 128 documents to do when the first one fails; each takes a
+    # while.
     texts = ["\ud800", *["some words " * 5_000] * 1_000]
     with pytest.raises(ValueError, match="document 0 holds"):
         HashingNgramVectorizer(analyzer="char", n_jobs=2).transform(texts)

@@ -17,7 +17,9 @@ LIMIT = 2**31
 
 def available_memory() -> int:
     lines = Path("/proc/meminfo").read_text().splitlines() if Path("/proc/meminfo").exists() else []
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0)
+    return next(
+        (int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0
+    )
 
 
 def long_words(n_texts: int) -> list[str]:
@@ -27,7 +29,9 @@ def long_words(n_texts: int) -> list[str]:
     return [" ".join("".join(word) for word in text) for text in letters]
 
 
-@pytest.mark.parametrize(("last", "dtype"), [(LIMIT - 1, np.int32), (LIMIT, np.int64), (3 * LIMIT + 5, np.int64)])
+@pytest.mark.parametrize(
+    ("last", "dtype"), [(LIMIT - 1, np.int32), (LIMIT, np.int64), (3 * LIMIT + 5, np.int64)]
+)
 def test_row_pointers_are_int64_exactly_when_int32_does_not_reach(last: int, dtype: type) -> None:
     ends = np.array([0, 5, LIMIT // 2, LIMIT - 2, last])
     assert row_pointers(ends).dtype == dtype
@@ -48,7 +52,9 @@ def test_a_buffer_of_more_than_two_gigabytes(pattern: str) -> None:
     buffer = Texts(Ragged(values, offsets), np.zeros(len(offsets) - 1, dtype=bool), False)
     vectorizer = HashingNgramVectorizer(token_pattern=pattern, lowercase=False, norm=None)
     units = WORD_PATTERNS[pattern].tokenize(buffer)
-    indices, data, indptr = count_hashes(hash_ngrams(units, (1, 1)), n_features=2**20, alternate_sign=True)
+    indices, data, indptr = count_hashes(
+        hash_ngrams(units, (1, 1)), n_features=2**20, alternate_sign=True
+    )
     part = vectorizer.transform(texts)
     n_values = part.nnz
     assert len(indices) == n_blocks * n_values
@@ -56,7 +62,9 @@ def test_a_buffer_of_more_than_two_gigabytes(pattern: str) -> None:
         span = slice(number * n_values, (number + 1) * n_values)
         np.testing.assert_array_equal(indices[span], part.indices)
         np.testing.assert_array_equal(data[span], part.data)
-        np.testing.assert_array_equal(indptr[number * 500 : (number + 1) * 500 + 1] - span.start, part.indptr)
+        np.testing.assert_array_equal(
+            indptr[number * 500 : (number + 1) * 500 + 1] - span.start, part.indptr
+        )
 
 
 @pytest.mark.slow  # a minute
@@ -80,7 +88,8 @@ def test_documents_of_more_than_two_gigabytes_are_the_rows_of_their_parts(n_jobs
 @pytest.mark.skipif(available_memory() < 13e9, reason="needs 13 GB of free memory")
 def test_one_document_of_more_than_two_gigabytes() -> None:
     [block] = [" ".join(long_words(100)) + " "]
-    block = block.replace("ä", "a").replace("ö", "o").replace("ü", "u")  # ASCII has a path of its own
+    # ASCII has a path of its own
+    block = block.replace("ä", "a").replace("ö", "o").replace("ü", "u")
     n_blocks = int(2.2e9 / len(block)) + 1
     document = block * n_blocks
     assert len(document) > LIMIT

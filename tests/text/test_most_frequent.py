@@ -9,7 +9,10 @@ from sklearn_hashnlp.text import _most_frequent
 from sklearn_hashnlp.text._most_frequent import most_frequent
 
 PARTS = st.lists(
-    st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 15).map(lambda i: i << 60 | i), max_size=60), max_size=6
+    st.lists(
+        st.integers(0, 2**64 - 1) | st.integers(0, 15).map(lambda i: i << 60 | i), max_size=60
+    ),
+    max_size=6,
 )
 
 
@@ -32,12 +35,19 @@ def by_hand(parts, max_results):
     max_memory=st.sampled_from([1, 150, 400, 1000, 2**31]),
     n_threads=st.sampled_from([1, 3]),
 )
-def test_the_most_frequent_are_found_in_any_memory_by_any_threads(parts, max_results, max_memory, n_threads):
+def test_the_most_frequent_are_found_in_any_memory_by_any_threads(
+    parts, max_results, max_memory, n_threads
+):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_most_frequent, "_MIN_DROP", 4)  # what is not frequent enough is dropped early
+        # what is not frequent enough is dropped early
+        patch.setattr(_most_frequent, "_MIN_DROP", 4)
         patch.setattr(_most_frequent, "_BYTES_PER_RESULT", 16)
         result = most_frequent(
-            lambda: iter(parts), pieces, max_results=max_results, max_memory=max_memory, n_threads=n_threads
+            lambda: iter(parts),
+            pieces,
+            max_results=max_results,
+            max_memory=max_memory,
+            n_threads=n_threads,
         )
     assert tuple(array.tolist() for array in result) == by_hand(parts, max_results)
 
@@ -55,10 +65,18 @@ def test_a_pass_counts_what_memory_holds_and_a_64th_of_all_at_the_least(monkeypa
         return ends
 
     monkeypatch.setattr(_most_frequent, "_fill", watched)
-    for max_memory, most, n_passes in ((1, 20_000 // 64, 60), (8 * 6000 + 100 * 10, 6000, 4), (2**30, 20_000, 1)):
+    for max_memory, most, n_passes in (
+        (1, 20_000 // 64, 60),
+        (8 * 6000 + 100 * 10, 6000, 4),
+        (2**30, 20_000, 1),
+    ):
         lengths.clear()
         result = most_frequent(
-            lambda: parts, lambda part: iter([part]), max_results=10, max_memory=max_memory, n_threads=2
+            lambda: parts,
+            lambda part: iter([part]),
+            max_results=10,
+            max_memory=max_memory,
+            n_threads=2,
         )
         assert result[1][0] == 1668
         assert result[1].tolist()[1:] == [1] * 9

@@ -33,7 +33,9 @@ PLAIN = [text for text in TEXTS if isinstance(text, str)][:3]
 
 
 @st.composite
-def specs(draw: st.DrawFn, analyzers: tuple[str, ...] = ANALYZERS, schemes: tuple[str, ...] = SCHEMES) -> NgramSpec:
+def specs(
+    draw: st.DrawFn, analyzers: tuple[str, ...] = ANALYZERS, schemes: tuple[str, ...] = SCHEMES
+) -> NgramSpec:
     low = draw(st.integers(1, 4))
     damped = draw(st.booleans())
     return NgramSpec(
@@ -69,9 +71,18 @@ def test_round_trip(spec: NgramSpec) -> None:
 def test_counts_are_those_of_scikit_learn(spec: NgramSpec, texts: list[str]) -> None:
     spec = replace(spec, n_features=spec.n_features % 2**20 + 1)
     texts = [text.replace("\ud800", "") for text in [*PLAIN, *texts]]
-    options = {name: getattr(spec, name) for name in ("analyzer", "token_pattern", "ngram_range", "n_features")}
-    options |= {name: getattr(spec, name) for name in ("lowercase", "strip_accents", "binary", "norm")}
-    options |= {"alternate_sign": spec.alternate_sign, "stop_words": list(spec.stop_words), "dtype": spec.dtype}
+    options = {
+        name: getattr(spec, name)
+        for name in ("analyzer", "token_pattern", "ngram_range", "n_features")
+    }
+    options |= {
+        name: getattr(spec, name) for name in ("lowercase", "strip_accents", "binary", "norm")
+    }
+    options |= {
+        "alternate_sign": spec.alternate_sign,
+        "stop_words": list(spec.stop_words),
+        "dtype": spec.dtype,
+    }
     begin, end = spec.around
     expected = HashingVectorizer(**options).transform([f"{begin}{text}{end}" for text in texts])
     X = count_ngrams(texts, [spec])
@@ -98,12 +109,18 @@ def test_specifications_stand_side_by_side() -> None:
     [
         HashingNgramVectorizer(stop_words="english", ngram_range=[1, np.int64(2)], norm="l1"),
         HashingNgramVectorizer(token_pattern=r"(\w)\w*", alternate_sign=False),
-        HashingVectorizer(analyzer="char", tokenizer=str.split, token_pattern=None, encoding="latin-1"),
+        HashingVectorizer(
+            analyzer="char", tokenizer=str.split, token_pattern=None, encoding="latin-1"
+        ),
         CharNgramFeaturizer(split="punctuation", lowercase=True, norm="l2"),
         CharNgramFeaturizer(n_features=50, binary=True),
         AutoNgramVectorizer(n_features=1001).fit(PLAIN),
         FeatureUnion(
-            [("a", AutoNgramVectorizer(n_features=101)), ("b", CharNgramFeaturizer()), ("c", "drop")],
+            [
+                ("a", AutoNgramVectorizer(n_features=101)),
+                ("b", CharNgramFeaturizer()),
+                ("c", "drop"),
+            ],
             transformer_weights={"a": 0.25, "b": 3},
         ),
     ],
@@ -122,7 +139,9 @@ def test_scikit_learns_vectorizer_of_a_specification() -> None:
 
 def test_parts_of_a_union_have_names_and_weights() -> None:
     parts = [("a", AutoNgramVectorizer().fit(PLAIN)), ("b", HashingNgramVectorizer())]
-    union = FeatureUnion([("u", FeatureUnion(parts, transformer_weights={"a": 0.5}))], transformer_weights={"u": 2})
+    union = FeatureUnion(
+        [("u", FeatureUnion(parts, transformer_weights={"a": 0.5}))], transformer_weights={"u": 2}
+    )
     named = [(spec.name, spec.weight) for spec in specs_of(union)]
     assert named == [("words", 1.0), ("characters", 0.5), ("b", 2.0)]
 
@@ -132,13 +151,18 @@ def test_vectorizers_with_arrays_have_other_schemes() -> None:
     union = NgramVectorUnion(CharNgramFeaturizer(), FrozenEstimator(encoder))
     with pytest.raises(NotFittedError):
         union.ngram_specs()
-    assert [(spec.scheme, spec.n_features) for spec in specs_of(union.fit(PLAIN))] == [("murmur3", 2**20), ("dense", 2)]
+    assert [(spec.scheme, spec.n_features) for spec in specs_of(union.fit(PLAIN))] == [
+        ("murmur3", 2**20),
+        ("dense", 2),
+    ]
     for vectorizer in (FastTextVectorizer(), FrequentNgramVectorizer(ngram_range=(1, 2))):
         with pytest.raises(NotFittedError):
             vectorizer.ngram_specs()
         [spec] = vectorizer.fit(PLAIN).ngram_specs()
         assert spec.n_features == vectorizer.transform(PLAIN).shape[1]
-        with pytest.raises(ValueError, match=f"columns of the scheme '{spec.scheme}' need the vectorizer"):
+        with pytest.raises(
+            ValueError, match=f"columns of the scheme '{spec.scheme}' need the vectorizer"
+        ):
             count_ngrams(PLAIN, [spec])
 
 
@@ -160,19 +184,46 @@ class Decoded(HashingNgramVectorizer):
 @pytest.mark.parametrize(
     ("transformer", "reason"),
     [
-        (CharNgramFeaturizer(analyzer="skipgram"), "analyzer='skipgram' has no n-gram specification"),
-        (HashingNgramVectorizer(tokenizer=str.split), "a tokenizer has no n-gram specification: it is code"),
-        (HashingVectorizer(preprocessor=str.lower), "a preprocessor has no n-gram specification: it is code"),
-        (HashingNgramVectorizer(strip_accents=str.lower), "'strip_accents' of an n-gram specification must be one of"),
-        (HashingNgramVectorizer(analyzer=str.split), "'analyzer' of an n-gram specification must be one of"),
-        (HashingNgramVectorizer(input="file"), "input='file' has no n-gram specification: it reads files"),
-        (HashingNgramVectorizer(dtype=np.int64), "'dtype' of an n-gram specification must be one of"),
-        (HashingVectorizer(ngram_range=(0, 1)), "'ngram_range' of an n-gram specification must be integers"),
+        (
+            CharNgramFeaturizer(analyzer="skipgram"),
+            "analyzer='skipgram' has no n-gram specification",
+        ),
+        (
+            HashingNgramVectorizer(tokenizer=str.split),
+            "a tokenizer has no n-gram specification: it is code",
+        ),
+        (
+            HashingVectorizer(preprocessor=str.lower),
+            "a preprocessor has no n-gram specification: it is code",
+        ),
+        (
+            HashingNgramVectorizer(strip_accents=str.lower),
+            "'strip_accents' of an n-gram specification must be one of",
+        ),
+        (
+            HashingNgramVectorizer(analyzer=str.split),
+            "'analyzer' of an n-gram specification must be one of",
+        ),
+        (
+            HashingNgramVectorizer(input="file"),
+            "input='file' has no n-gram specification: it reads files",
+        ),
+        (
+            HashingNgramVectorizer(dtype=np.int64),
+            "'dtype' of an n-gram specification must be one of",
+        ),
+        (
+            HashingVectorizer(ngram_range=(0, 1)),
+            "'ngram_range' of an n-gram specification must be integers",
+        ),
         (Reversed(), "A Reversed has no n-gram specification: its transform is code"),
         (Preprocessed(), "its own build_preprocessor has no n-gram specification"),
         (Decoded(), "its own decode has no n-gram specification"),
         (CountVectorizer(), "A CountVectorizer has no n-gram specification"),
-        (FeatureUnion([("a", CharNgramFeaturizer()), ("b", TfidfVectorizer())]), "A TfidfVectorizer has no n-gram"),
+        (
+            FeatureUnion([("a", CharNgramFeaturizer()), ("b", TfidfVectorizer())]),
+            "A TfidfVectorizer has no n-gram",
+        ),
     ],
 )
 def test_code_and_files_have_none(transformer: Any, reason: str) -> None:
@@ -218,7 +269,14 @@ def test_wrong_values_are_refused_by_name(name: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [None, [], {}, {"n_features": 3}, NgramSpec(n_features=1, token_pattern="a").to_dict() | {"b": 1}]
+    "values",
+    [
+        None,
+        [],
+        {},
+        {"n_features": 3},
+        NgramSpec(n_features=1, token_pattern="a").to_dict() | {"b": 1},
+    ],
 )
 def test_missing_and_unknown_values_are_refused(values: Any) -> None:
     with pytest.raises(ValueError, match="must have the values n_features, padding"):
@@ -227,7 +285,10 @@ def test_missing_and_unknown_values_are_refused(values: Any) -> None:
 
 def test_errors_name_the_caller_and_the_document() -> None:
     [spec] = HashingNgramVectorizer(token_pattern=r"\S+").ngram_specs()
-    for refused, message in ((3, "document 1 is 3"), ("a \ud800", "document 1 holds the lone surrogate")):
+    for refused, message in (
+        (3, "document 1 is 3"),
+        ("a \ud800", "document 1 holds the lone surrogate"),
+    ):
         with pytest.raises((TypeError, ValueError), match=f"the caller.*{message}"):
             count_ngrams(["a", refused], [spec], caller="the caller")
     with pytest.raises(UnicodeDecodeError) as caught:
@@ -248,11 +309,15 @@ sys.modules["light"] = module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 print(sorted({"numpy", "scipy", "sklearn", "torch"} & set(sys.modules)))
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert result.stdout == "[]\n"
 
 
 def test_a_float_is_refused_after_an_equal_integer():
     assert cached_spec(1, 1, n_features=8, analyzer="char").ngram_range == (1, 1)
-    with pytest.raises(ValueError, match="'ngram_range' of an n-gram specification must be integers"):
+    with pytest.raises(
+        ValueError, match="'ngram_range' of an n-gram specification must be integers"
+    ):
         cached_spec(1.0, 1, n_features=8, analyzer="char")

@@ -54,7 +54,9 @@ def test_vectors_have_the_given_share_of_the_length_of_weighted_rows():
 def test_a_clone_keeps_a_frozen_encoder_only():
     frozen = clone(NgramVectorUnion(counter(), FrozenEstimator(Lengths().fit([]))))
     assert frozen.fit(TEXTS).transform(TEXTS).shape == (5, N_COLUMNS + 2)
-    with pytest.raises(ValueError, match=r"this Lengths is not fitted.*sklearn.frozen.FrozenEstimator there"):
+    with pytest.raises(
+        ValueError, match=r"this Lengths is not fitted.*sklearn.frozen.FrozenEstimator there"
+    ):
         clone(NgramVectorUnion(counter(), Lengths().fit([]))).fit(TEXTS)
     with pytest.raises(ValueError, match="this Lengths is not fitted"):
         NgramVectorUnion(counter(), FrozenEstimator(Lengths())).fit(TEXTS)

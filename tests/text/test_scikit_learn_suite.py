@@ -1,6 +1,8 @@
-"""Scikit-learn's own tests of text features, all of them, with HashingNgramVectorizer by the name HashingVectorizer.
+"""Scikit-learn's own tests of text features, all of them, with HashingNgramVectorizer by the name
+HashingVectorizer.
 
-Those that do not name the class are slow tests: they could only fail for what it does to other vectorizers.
+Those that do not name the class are slow tests: they could only fail for what it does to other
+vectorizers.
 """
 
 import importlib.util
@@ -14,7 +16,8 @@ from sklearn.feature_extraction import text
 
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # as in scikit-learn, whose tests do not forbid warnings
+# as in scikit-learn, whose tests do not forbid warnings
+pytestmark = pytest.mark.filterwarnings("ignore")
 _SUITE = "sklearn.feature_extraction.tests.test_text"
 
 
@@ -32,13 +35,18 @@ def load_suite() -> ModuleType:
 
 
 def uses_our_class(test: Any) -> bool:
-    return "HashingVectorizer" in inspect.getsource(test)  # with its parameters, which are decorators
+    # with its parameters, which are decorators
+    return "HashingVectorizer" in inspect.getsource(test)
 
 
 def with_listed_values(test: Any) -> Any:
-    """List the values of a parametrized test: newer versions of pytest take no iterators, which scikit-learn passes."""
+    """List the values of a parametrized test: newer versions of pytest take no iterators, which
+    scikit-learn passes.
+    """
     test.pytestmark = [
-        getattr(pytest.mark, mark.name)(mark.args[0], list(mark.args[1]), *mark.args[2:], **mark.kwargs).mark
+        getattr(pytest.mark, mark.name)(
+            mark.args[0], list(mark.args[1]), *mark.args[2:], **mark.kwargs
+        ).mark
         if mark.name == "parametrize" and len(mark.args) > 1
         else mark
         for mark in getattr(test, "pytestmark", [])
@@ -46,9 +54,15 @@ def with_listed_values(test: Any) -> Any:
     return test
 
 
-suite_tests = {name: with_listed_values(test) for name, test in vars(load_suite()).items() if name.startswith("test_")}
+suite_tests = {
+    name: with_listed_values(test)
+    for name, test in vars(load_suite()).items()
+    if name.startswith("test_")
+}
 ours = {name for name, test in suite_tests.items() if uses_our_class(test)}
-globals().update({name: test if name in ours else pytest.mark.slow(test) for name, test in suite_tests.items()})
+globals().update(
+    {name: test if name in ours else pytest.mark.slow(test) for name, test in suite_tests.items()}
+)
 
 
 def test_the_suite_has_our_class_and_no_other() -> None:

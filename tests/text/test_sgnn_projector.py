@@ -1,4 +1,6 @@
-"""SGNNProjector as a scikit-learn transformer: inputs, outputs, parameters; its arithmetic is the kernels'."""
+"""SGNNProjector as a scikit-learn transformer: inputs, outputs, parameters; its arithmetic is the
+kernels'.
+"""
 
 import re
 
@@ -42,7 +44,8 @@ def test_outputs():
 
 
 def test_a_row_of_zeros_is_all_zero_bits():
-    rows = sparse.csr_matrix(([0.0, 0.0], [3, 5], [0, 0, 2]), shape=(2, 10))  # no values, and values of zero
+    # no values, and values of zero
+    rows = sparse.csr_matrix(([0.0, 0.0], [3, 5], [0, 0, 2]), shape=(2, 10))
     for output, expected in (("binary", 0), ("sign", -1), ("packed", 0), ("float", 0)):
         assert (SGNNProjector(output=output).transform(rows) == expected).all()
     assert not SGNNProjector().transform(CharNgramFeaturizer().transform([""])).any()
@@ -63,12 +66,16 @@ def test_any_kind_of_numbers(dtype):
     expected = SGNNProjector().transform(rows)
     np.testing.assert_array_equal(SGNNProjector().transform(rows.astype(dtype)), expected)
     if dtype is not np.float16:  # scipy has none
-        np.testing.assert_array_equal(SGNNProjector().transform(sparse.csr_matrix(rows.astype(dtype))), expected)
+        np.testing.assert_array_equal(
+            SGNNProjector().transform(sparse.csr_matrix(rows.astype(dtype))), expected
+        )
 
 
 def test_columns_beyond_32_bits():
     indices = np.array([5, 2**31 - 1, 2**40, 2**62], dtype=np.int64)
-    rows = sparse.csr_array((np.ones(4), indices, np.array([0, 4], dtype=np.int64)), shape=(1, 2**62 + 1))
+    rows = sparse.csr_array(
+        (np.ones(4), indices, np.array([0, 4], dtype=np.int64)), shape=(1, 2**62 + 1)
+    )
     sums = coefficients(indices, Hyperplanes.of("normal", 1120)).sum(axis=0)
     expected = np.where(sums == 0, Hyperplanes.of("normal", 1120).ties, sums > 0)
     np.testing.assert_array_equal(SGNNProjector().transform(rows)[0], expected)
@@ -93,7 +100,8 @@ def test_no_sum_of_finite_values_leaves_the_numbers(make, hyperplanes):
     assert np.isfinite(projector.transform(make(rows))).all()
     for size in (1e31, -1e308):
         with pytest.raises(
-            ValueError, match=rf"takes values up to 1e\+30, got one of size {re.escape(f'{abs(size):g}')}.*Scale X down"
+            ValueError,
+            match=rf"takes values up to 1e\+30, got one of size {re.escape(f'{abs(size):g}')}.*Scale X down",
         ):
             projector.transform(make(size / 1e30 * rows))
 
@@ -114,7 +122,9 @@ GOLDEN = {
 
 @pytest.mark.parametrize("hyperplanes", KINDS)
 def test_recorded_bits(X, hyperplanes):
-    packed = SGNNProjector(n_projections=4, output="packed", hyperplanes=hyperplanes).transform(X[[0, 4]])
+    packed = SGNNProjector(n_projections=4, output="packed", hyperplanes=hyperplanes).transform(
+        X[[0, 4]]
+    )
     assert packed.tolist() == GOLDEN[hyperplanes]
 
 
@@ -132,11 +142,14 @@ def test_bits_differ_as_often_as_the_angle_says(density):
     assert abs(np.mean(shares) - angles.mean()) < 4 * error < 0.01
 
 
-@pytest.mark.parametrize(("hyperplanes", "output"), [("normal", "binary"), ("sign", "packed"), ("google", "float")])
+@pytest.mark.parametrize(
+    ("hyperplanes", "output"), [("normal", "binary"), ("sign", "packed"), ("google", "float")]
+)
 def test_another_device_gives_the_same(X, hyperplanes, output):
     projector = SGNNProjector(n_projections=3, hyperplanes=hyperplanes, output=output)
     expected = projector.transform(X)
-    found = projector.set_params(device="cpu:0").transform(X)  # the first of torch's CPUs, and so torch
+    # the first of torch's CPUs, and so torch
+    found = projector.set_params(device="cpu:0").transform(X)
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)
 
@@ -160,5 +173,7 @@ def test_cuda_gives_the_same(X, hyperplanes, output):
 def test_a_model_of_another_specification_is_refused(tmp_path, monkeypatch):
     save_model(SGNNProjector(), tmp_path)
     monkeypatch.setattr(_sgnn_projector, "PROJECTION_SPECIFICATION", 2)
-    with pytest.raises(ModelFormatError, match=r"version 1 of the projections, and this version .* has 2"):
+    with pytest.raises(
+        ModelFormatError, match=r"version 1 of the projections, and this version .* has 2"
+    ):
         load_model(tmp_path)

@@ -20,14 +20,18 @@ from ..strategies import TEXTS
 
 
 def word_projector(**parameters):
-    return SGNNWordProjector(CharNgramFeaturizer(), SGNNProjector(n_projections=3, n_bits=5, **parameters))
+    return SGNNWordProjector(
+        CharNgramFeaturizer(), SGNNProjector(n_projections=3, n_bits=5, **parameters)
+    )
 
 
 def plain_means(texts, projector):
     """Project one word after the other."""
     means = []
     for text in texts:
-        rows = [projector.transform(CharNgramFeaturizer().transform([word]))[0] for word in text.split()]
+        rows = [
+            projector.transform(CharNgramFeaturizer().transform([word]))[0] for word in text.split()
+        ]
         means.append(np.mean(rows, axis=0, dtype=np.float64) if rows else np.zeros(15))
     return np.array(means, dtype=np.float32)
 
@@ -48,7 +52,9 @@ def test_parts_and_threads_do_not_show(monkeypatch):
     assert threads.transform(texts).tobytes() == expected.tobytes()
     monkeypatch.setattr(_sgnn_word_projector, "_CHARACTERS", 1000)
     assert word_projector().transform(texts).tobytes() == expected.tobytes()
-    with pytest.raises(TypeError, match="SGNNWordProjector expects documents of type str, but document 300 is None"):
+    with pytest.raises(
+        TypeError, match="SGNNWordProjector expects documents of type str, but document 300 is None"
+    ):
         word_projector().transform([*texts, None])
 
 
@@ -56,7 +62,9 @@ def test_wrong_parameters_are_refused():
     for method in ("fit", "transform"):
         with pytest.raises(ValueError, match=r"packed bits have no mean\..*set projector__output"):
             getattr(word_projector(output="packed"), method)(["a"])
-        with pytest.raises(ValueError, match="The 'featurizer' parameter of SGNNWordProjector must be"):
+        with pytest.raises(
+            ValueError, match="The 'featurizer' parameter of SGNNWordProjector must be"
+        ):
             getattr(SGNNWordProjector("char", SGNNProjector()), method)(["a"])
     with pytest.raises(ValueError, match="a single word has no skip-grams"):
         word_projector().set_params(featurizer__analyzer="skipgram").transform(["a"])
@@ -80,7 +88,9 @@ BITS = SGNNProjector(n_projections=2)
 
 
 def sequences(texts, **parameters):
-    projections, rows = project_words(texts, featurizer=CharNgramFeaturizer(**parameters), projector=BITS)
+    projections, rows = project_words(
+        texts, featurizer=CharNgramFeaturizer(**parameters), projector=BITS
+    )
     return projections, [projections[part] for part in np.split(rows.values, rows.offsets[1:-1])]
 
 
@@ -110,7 +120,9 @@ def test_words_are_those_of_the_featurizer(texts, split, lowercase):
 def test_the_level_of_documents():
     texts = ["the cat", "", "cat"]
     featurizer = CharNgramFeaturizer()
-    projections, rows = project_words(texts, featurizer=featurizer, projector=BITS, level="document")
+    projections, rows = project_words(
+        texts, featurizer=featurizer, projector=BITS, level="document"
+    )
     np.testing.assert_array_equal(projections, BITS.transform(featurizer.transform(texts)))
     assert (rows.values.tolist(), rows.offsets.tolist()) == ([0, 1, 2], [0, 1, 2, 3])
 
@@ -132,7 +144,11 @@ def test_no_words(texts):
         (["fine words", "x\ud801y"], {}, "project_words: document 1 holds the lone surrogate"),
         (["a"], {"level": "sentence"}, "level must be 'word' or 'document', got 'sentence'"),
         (["a"], {"featurizer": "char"}, "featurizer must be a CharNgramFeaturizer, got 'char'"),
-        (["a"], {"featurizer": CharNgramFeaturizer(analyzer="skipgram")}, "a single word has no skip-grams"),
+        (
+            ["a"],
+            {"featurizer": CharNgramFeaturizer(analyzer="skipgram")},
+            "a single word has no skip-grams",
+        ),
     ],
 )
 def test_wrong_words_are_refused(texts, options, message):

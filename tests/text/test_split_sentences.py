@@ -11,7 +11,25 @@ from ..strategies import TEXT
 PIECES = [
     *(". ", ".", "! ", "? ", "?! ", "... ", "… ", "。", "！", "।", "؟ "),
     *('." ', ".) ", ".[1] ", ".'' ", " . '' ", ". » "),
-    *["Mr", "J", "U.S", "e.g", "No", "Inc", "3", "1.5", "IV", "The", "he", "iPhone", "“Well", "(so", "と", "ა", "-"],
+    *[
+        "Mr",
+        "J",
+        "U.S",
+        "e.g",
+        "No",
+        "Inc",
+        "3",
+        "1.5",
+        "IV",
+        "The",
+        "he",
+        "iPhone",
+        "“Well",
+        "(so",
+        "と",
+        "ა",
+        "-",
+    ],
     *["•", "\n", "\u2028", " ", "  ", "word ", "\x1c", "word\tword "],
 ]
 MARKED = st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | TEXT
@@ -38,10 +56,13 @@ def words(text):
         "He came in 1990. |Then he left. |It was the 1930s. |Macy's. |Bloomingdale's.",
         # abbreviations that may end a sentence
         "The U.S. Army of Apple Inc. and Tim Cook, Ph.D., Jr. was here.",
-        "He lives in the U.S. |He works for Apple Inc. |The firm opens at 5 p.m. |It is big, new, etc. |So what?",
-        "At St. Louis, in Main St. |The house, by Smith et al. (1990), is in Austin, Tex. |It stood on Mt. Everest.",
+        "He lives in the U.S. |He works for Apple Inc. |The firm opens at 5 p.m. |It is big, "
+        "new, etc. |So what?",
+        "At St. Louis, in Main St. |The house, by Smith et al. (1990), is in Austin, Tex. |It "
+        "stood on Mt. Everest.",
         "The U.S. All-Star team met at 5 p.m. A. A. Milne.",
-        "She took vitamin C. |It helped. |World War I. |After that, peace. |Is he from the U.S.? |Smith is.",
+        "She took vitamin C. |It helped. |World War I. |After that, peace. |Is he from the U.S.? "
+        "|Smith is.",
         # quotes and brackets
         '"Why?" he asked. |"Because." |(It was so.) |She left.',
         "He said, “I know.” |“You do?” |“Yes.” |‘No!’ she cried.",
@@ -56,7 +77,8 @@ def words(text):
         'Come here. "',
         "! What?",
         # blanks: forgotten, or too many
-        "He died.|The end was near. |System.Out, a.The, U.S.The, it.the, file.The.end and it.The-end are none.",
+        "He died.|The end was near. |System.Out, a.The, U.S.The, it.the, file.The.end and "
+        "it.The-end are none.",
         "Mr. Smith said so . |Did he ? |He did .",
         # no capitals, nothing but capitals
         "this is it. |so be it! |mr. smith, e.g. here, etc. |the end.",
@@ -113,7 +135,25 @@ def test_nothing_has_no_sentences(text):
 
 @pytest.mark.parametrize(
     "piece",
-    [".", ". ", "a.", "A. ", "It. ", ".(", '."', ". [1", ".[1]", "“", " ", ". '", "。", "word", "。と", ".\n", "it.It"],
+    [
+        ".",
+        ". ",
+        "a.",
+        "A. ",
+        "It. ",
+        ".(",
+        '."',
+        ". [1",
+        ".[1]",
+        "“",
+        " ",
+        ". '",
+        "。",
+        "word",
+        "。と",
+        ".\n",
+        "it.It",
+    ],
 )
 def test_time_grows_as_the_text_does(piece):
     start = time.process_time()
@@ -127,7 +167,12 @@ def test_time_grows_as_the_text_does(piece):
     [
         ([["a text"]], {}, TypeError, "split_sentences expects one text, a str, got list"),
         ([b"a text"], {}, TypeError, "got bytes"),
-        (["a text"], {"max_words": 0}, ValueError, "max_words must be an int of at least 1. Got 0 instead"),
+        (
+            ["a text"],
+            {"max_words": 0},
+            ValueError,
+            "max_words must be an int of at least 1. Got 0 instead",
+        ),
         (["a text"], {"max_words": 2.5}, ValueError, "Got 2.5"),
         (["a text"], {"max_words": None}, ValueError, "Got None"),
     ],

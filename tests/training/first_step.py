@@ -1,4 +1,6 @@
-"""The first step of a training, to compare it with plain formulas in float64, within the rounding of float32."""
+"""The first step of a training, to compare it with plain formulas in float64, within the rounding
+of float32.
+"""
 
 import copy
 from typing import Any
@@ -11,7 +13,9 @@ from tests.oracles import first_step as oracle
 
 
 class FirstStep(Callback):
-    """Draws all weights before the first step, and keeps them, the batch and the options of the optimizer."""
+    """Draws all weights before the first step, and keeps them, the batch and the options of the
+    optimizer.
+    """
 
     def on_train_begin(self, net: Any, **_: Any) -> None:
         generator = torch.Generator().manual_seed(0)
@@ -24,14 +28,24 @@ class FirstStep(Callback):
         self.batch = batch
 
     def on_batch_end(self, net: Any, **_: Any) -> None:
-        groups = {parameter: group for group in net.optimizer_.param_groups for parameter in group["params"]}
-        self.groups = {name: groups[part] for name, part in net.module_.named_parameters() if part in groups}
+        groups = {
+            parameter: group
+            for group in net.optimizer_.param_groups
+            for parameter in group["params"]
+        }
+        self.groups = {
+            name: groups[part] for name, part in net.module_.named_parameters() if part in groups
+        }
 
     def weights(self) -> oracle.Weights:
         named = self.module.named_parameters()
-        return {name: part.detach().double().requires_grad_(part.requires_grad) for name, part in named}
+        return {
+            name: part.detach().double().requires_grad_(part.requires_grad) for name, part in named
+        }
 
-    def check(self, net: Any, weights: oracle.Weights, *, optimizer: str, tables: set[str], n_terms: int) -> None:
+    def check(
+        self, net: Any, weights: oracle.Weights, *, optimizer: str, tables: set[str], n_terms: int
+    ) -> None:
         """Compare each parameter with its update by the gradients that ``weights`` hold."""
         trained = dict(net.module_.named_parameters())
         relative = []
@@ -44,7 +58,10 @@ class FirstStep(Callback):
             options |= {"optimizer": optimizer, "by_row": name in tables, "n_terms": n_terms}
             expected, tolerance = oracle.first_update(weight.detach(), weight.grad, **options)
             error = (after - expected).abs()
-            assert (error <= tolerance).all(), f"{name}: {(error / tolerance).max():.1f} times the tolerance"
+            assert (error <= tolerance).all(), (
+                f"{name}: {(error / tolerance).max():.1f} times the tolerance"
+            )
             moved = weight.grad != 0
             relative += (tolerance / (expected - weight.detach()).abs())[moved].flatten().tolist()
-        assert np.median(relative) < 1e-3  # most weights are held to three digits of their step and more
+        # most weights are held to three digits of their step and more
+        assert np.median(relative) < 1e-3

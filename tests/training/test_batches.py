@@ -12,7 +12,9 @@ from sklearn_hashnlp.training._validation_split import validation_split
 ROWS = DenseDataset(np.arange(37)[:, None], np.arange(37))
 
 
-@pytest.mark.parametrize(("n_rows", "size", "smallest"), [(37, 10, 1), (37, 12, 2), (37, 36, 2), (1, 5, 2), (0, 5, 1)])
+@pytest.mark.parametrize(
+    ("n_rows", "size", "smallest"), [(37, 10, 1), (37, 12, 2), (37, 36, 2), (1, 5, 2), (0, 5, 1)]
+)
 def test_batches_cover_the_rows_in_order(n_rows, size, smallest):
     batches = Batches(ROWS.select(np.arange(n_rows)), size, smallest=smallest)
     sizes = [part.stop - part.start for part in batches.parts()]
@@ -66,7 +68,9 @@ def test_the_seed_determines_the_split_and_zero_splits_nothing():
 )
 def test_no_split_where_it_would_be_of_no_use(targets, fraction):
     rows = dataset(targets)
-    with pytest.warns(UserWarning, match="early_stopping has no effect, because 200 rows are too few"):
+    with pytest.warns(
+        UserWarning, match="early_stopping has no effect, because 200 rows are too few"
+    ):
         train, valid = validation_split(rows, fraction, seed=0)
     assert train is rows
     assert valid is None

@@ -28,7 +28,13 @@ def test_a_callback_is_cloned_and_left_out_of_the_saved_model_after_fit(callback
 
 def test_the_shortest_time_limit_holds_but_not_for_partial_fit():
     X, y = np.eye(40), [0, 1] * 20
-    options = {"n_buckets": 9, "n_embeddings": 99, "batch_size": 1, "max_epochs": 9, "random_state": 0}
+    options = {
+        "n_buckets": 9,
+        "n_embeddings": 99,
+        "batch_size": 1,
+        "max_epochs": 9,
+        "random_state": 0,
+    }
     for limits in ([TimeLimit(1e-9), TimeLimit(100)], [TimeLimit(100), TimeLimit(1e-9)]):
         limited = HashEmbeddingClassifier(**options, callbacks=limits)
         assert len(limited.fit(X, y).history_) == 1
@@ -37,7 +43,9 @@ def test_the_shortest_time_limit_holds_but_not_for_partial_fit():
         assert_same_bits(limited.decision_function(X), free.decision_function(X))
 
 
-@pytest.mark.parametrize("callback", [TimeLimit("5"), TimeLimit(0), StepLog("5"), StepLog(1.5), StepLog(0)], ids=str)
+@pytest.mark.parametrize(
+    "callback", [TimeLimit("5"), TimeLimit(0), StepLog("5"), StepLog(1.5), StepLog(0)], ids=str
+)
 def test_wrong_numbers_of_callbacks(callback):
     model = HsigmoidLanguageModel(order=2, embedding_dim=2, hidden_size=2, callbacks=[callback])
     with pytest.raises(ValueError, match=f"{type(callback).__name__} needs a"):
@@ -46,13 +54,17 @@ def test_wrong_numbers_of_callbacks(callback):
 
 def with_callback(callback, estimator=HsigmoidLanguageModel, **options):
     if estimator is SGNNClassifier:
-        return SGNNClassifier(hidden_layer_sizes=(2,), max_epochs=2, callbacks=[callback], random_state=0, **options)
+        return SGNNClassifier(
+            hidden_layer_sizes=(2,), max_epochs=2, callbacks=[callback], random_state=0, **options
+        )
     sizes = {"order": 2, "embedding_dim": 2, "hidden_size": 2, "max_epochs": 2}
     return HsigmoidLanguageModel(**sizes, callbacks=[callback], random_state=0, **options)
 
 
 def data_of(estimator):
-    return (np.eye(4, dtype=np.float32), [0, 1, 0, 1]) if estimator is SGNNClassifier else (SENTENCES,)
+    return (
+        (np.eye(4, dtype=np.float32), [0, 1, 0, 1]) if estimator is SGNNClassifier else (SENTENCES,)
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +75,9 @@ def data_of(estimator):
     ],
 )
 def test_a_callback_without_its_validation_set_says_how_to_get_one(estimator, advice):
-    with pytest.raises(ValueError, match=rf"The callback EarlyStopping needs a validation set: .*{advice}"):
+    with pytest.raises(
+        ValueError, match=rf"The callback EarlyStopping needs a validation set: .*{advice}"
+    ):
         with_callback(SkorchEarlyStopping(), estimator).fit(*data_of(estimator))
 
 
@@ -77,7 +91,9 @@ def test_two_schedules_of_the_learning_rate_are_not_multiplied_silently(estimato
 
 def test_the_history_holds_what_callbacks_measured():
     scoring = EpochScoring(lambda net, X, y: np.float32(0.5), name="foo", on_train=True)
-    plain = HsigmoidLanguageModel(order=2, embedding_dim=2, hidden_size=2, max_epochs=1, random_state=0).fit(SENTENCES)
+    plain = HsigmoidLanguageModel(
+        order=2, embedding_dim=2, hidden_size=2, max_epochs=1, random_state=0
+    ).fit(SENTENCES)
     assert list(plain.history_[0]) == ["epoch", "train_loss", "train_perplexity", "dur"]
     model = with_callback(scoring).fit(SENTENCES)
     assert [entry["foo"] for entry in model.history_] == [0.5, 0.5]

@@ -1,4 +1,6 @@
-"""The end of a training: at the best epoch, bit for bit, with copies of touched rows only; or at the smallest loss."""
+"""The end of a training: at the best epoch, bit for bit, with copies of touched rows only; or at
+the smallest loss.
+"""
 
 import copy
 from itertools import count, repeat
@@ -41,7 +43,10 @@ def test_an_interrupt_ends_with_the_best_epoch_so_far():
 
     snapshots = Snapshots()
     model = HashEmbeddingClassifier(
-        **SMALL, early_stopping=EarlyStopping(validation_fraction=0.3), max_epochs=9, callbacks=[snapshots, Interrupt()]
+        **SMALL,
+        early_stopping=EarlyStopping(validation_fraction=0.3),
+        max_epochs=9,
+        callbacks=[snapshots, Interrupt()],
     )
     model.fit(X, Y)
     best = int(np.argmax([epoch["valid_acc"] for epoch in model.history_[:2]]))
@@ -65,9 +70,14 @@ def test_trainings_at_the_same_time_share_no_weights():
     fast = {"learning_rate": 0.8, "random_state": 1}
     alone = HashEmbeddingClassifier(**options | fast).fit(X, Y)
     best = int(np.argmax([epoch["valid_acc"] for epoch in alone.history_]))
-    assert best < 4, "the last epoch is the best: weights are written after the other training, and nothing is tested"
+    assert best < 4, (
+        "the last epoch is the best: weights are written after the other training, and nothing is "
+        "tested"
+    )
     other = HashEmbeddingClassifier(**options)
-    model = HashEmbeddingClassifier(**options | fast, callbacks=[OtherTraining(other, best + 2)]).fit(X, Y)
+    model = HashEmbeddingClassifier(
+        **options | fast, callbacks=[OtherTraining(other, best + 2)]
+    ).fit(X, Y)
     for name, value in model.net_.module_.state_dict().items():
         assert_same_bits(value, alone.net_.module_.state_dict()[name])
     assert_other_bits(model.net_.module_.bag.pool, other.net_.module_.bag.pool)
@@ -80,7 +90,13 @@ def test_a_journal_keeps_the_rows_it_was_told_of_and_no_more():
     assert sum(values.numel() for _, values in journal._entries) == 8
 
 
-TINY = {"n_buckets": 500, "n_embeddings": 500, "embedding_dim": 4, "random_state": 0, "max_epochs": 1}
+TINY = {
+    "n_buckets": 500,
+    "n_embeddings": 500,
+    "embedding_dim": 4,
+    "random_state": 0,
+    "max_epochs": 1,
+}
 ROWS = np.eye(4, dtype=np.float32)[np.arange(100) % 4]
 
 
@@ -95,16 +111,21 @@ ROWS = np.eye(4, dtype=np.float32)[np.arange(100) % 4]
 )
 def test_early_stopping_without_a_validation_set_is_said(model, rows):
     labels = np.resize(["even", "odd"], 100)
-    with pytest.warns(UserWarning, match="early_stopping has no effect, because 100 rows are too few") as caught:
+    with pytest.warns(
+        UserWarning, match="early_stopping has no effect, because 100 rows are too few"
+    ) as caught:
         model.set_params(early_stopping="valid_acc").fit(rows, labels)
     assert "EarlyStopping(validation_fraction=...)" in str(caught[0].message)
     assert caught[0].filename == __file__
     assert "valid_acc" not in model.history_[0]
-    model.set_params(early_stopping=False).fit(rows, labels)  # without a warning, which would be an error here
+    # without a warning, which would be an error here
+    model.set_params(early_stopping=False).fit(rows, labels)
 
 
 def end_of(losses, *, n_batches=20, averages=True):
-    """Return the number of epochs with these losses, and of steps before the first that is averaged."""
+    """Return the number of epochs with these losses, and of steps before the first that is
+    averaged.
+    """
     stopping, group = Convergence(averages=averages), {"steps": 0, "average_after": None}
     net = SimpleNamespace(history=[], optimizer_=SimpleNamespace(param_groups=[group]))
     stopping.on_train_begin(net)
@@ -126,13 +147,20 @@ def test_training_ends_when_the_loss_no_longer_falls(n_batches, window):
     assert average_after == 2 * window * n_batches
     assert 0.25 <= (n_epochs - 2 * window) / n_epochs < 0.25 + 1 / n_epochs
     slow, fast = (0.951 ** (1 / window), 0.949 ** (1 / window))
-    plateau = [*(fast**epoch for epoch in range(9 * window)), *repeat(fast ** (9 * window - 1), window + 1)]
+    plateau = [
+        *(fast**epoch for epoch in range(9 * window)),
+        *repeat(fast ** (9 * window - 1), window + 1),
+    ]
     assert 9 * window < end_of(plateau, n_batches=n_batches, averages=False)[0] <= 10 * window
-    assert end_of((slow**epoch for epoch in count()), n_batches=n_batches, averages=False)[0] == 2 * window
+    assert (
+        end_of((slow**epoch for epoch in count()), n_batches=n_batches, averages=False)[0]
+        == 2 * window
+    )
 
 
 def test_training_ends_when_the_loss_has_vanished():
-    assert end_of([1.0, 0.5, 0.021, 0.019, 0.018], averages=False)[0] == 4  # 1 % of the loss of the first batch
+    # 1 % of the loss of the first batch
+    assert end_of([1.0, 0.5, 0.021, 0.019, 0.018], averages=False)[0] == 4
     assert end_of([1.0, 0.5, 0.021, 0.019, 0.018, 0.017, 0.016]) == (6, 80)
     assert end_of(repeat(0.0)) == (2, 20)  # of a model that predicts all rows with certainty
 
@@ -141,7 +169,9 @@ def test_training_ends_when_the_loss_has_vanished():
 def test_the_last_quarter_of_a_training_until_convergence_is_averaged():
     class Groups(Callback):
         def on_train_end(self, net, **kwargs):
-            self.steps = [(group["steps"], group["average_after"]) for group in net.optimizer_.param_groups]
+            self.steps = [
+                (group["steps"], group["average_after"]) for group in net.optimizer_.param_groups
+            ]
 
     snapshots, groups = Snapshots(), Groups()
     model = HashEmbeddingClassifier(**SMALL, solver="sgd", callbacks=[snapshots, groups]).fit(X, Y)
@@ -153,7 +183,9 @@ def test_the_last_quarter_of_a_training_until_convergence_is_averaged():
 
 def test_a_training_that_resumes_without_loss_ends():
     rows, labels = np.eye(4)[np.arange(40) % 4], np.arange(40) % 2
-    model = HashEmbeddingClassifier(**SMALL, loss="hinge", solver="sgd", warm_start=True, max_epochs=200)
+    model = HashEmbeddingClassifier(
+        **SMALL, loss="hinge", solver="sgd", warm_start=True, max_epochs=200
+    )
     n_epochs = len(model.fit(rows, labels).history_)
     model.set_params(max_epochs="auto").fit(rows, labels)
     assert 2 <= len(model.history_) - n_epochs <= 150

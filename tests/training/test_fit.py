@@ -30,7 +30,11 @@ SEVERAL = np.stack([SIDES > -0.5, SIDES > 0.5], axis=1).astype(np.float32)
 WEIGHTS = RNG.random(333).astype(np.float32)
 ROWS, VALID_ROWS = SparseDataset(X[:250], Y[:250]), SparseDataset(X[250:], Y[250:])
 PLAN = TrainingSettings(
-    learning_rate=0.1, max_epochs=2, batch_size=32, seed=0, early_stopping=EarlyStopping(patience=None)
+    learning_rate=0.1,
+    max_epochs=2,
+    batch_size=32,
+    seed=0,
+    early_stopping=EarlyStopping(patience=None),
 )
 
 
@@ -53,7 +57,9 @@ def train(net, rows, valid_rows, settings, *, loss="softmax", optimizer="adagrad
 def changed_plan(**changes):
     """Change settings, also those of the schedule and of early stopping."""
     schedule = {name: changes.pop(name) for name in Schedule().get_params() if name in changes}
-    stopping = {name: changes.pop(name) for name in PLAN.early_stopping.get_params() if name in changes}
+    stopping = {
+        name: changes.pop(name) for name in PLAN.early_stopping.get_params() if name in changes
+    }
     stopping = clone(PLAN.early_stopping).set_params(**stopping)
     return replace(PLAN, schedule=Schedule(**schedule), early_stopping=stopping, **changes)
 
@@ -61,7 +67,9 @@ def changed_plan(**changes):
 def trained(rows=ROWS, valid_rows=None, *, net=None, architecture=None, **changes):
     net = fresh_net(**(architecture or {})) if net is None else net
     with plain_torch():
-        options = {name: changes.pop(name) for name in ("loss", "optimizer", "dropout") if name in changes}
+        options = {
+            name: changes.pop(name) for name in ("loss", "optimizer", "dropout") if name in changes
+        }
         train(net, rows, valid_rows, changed_plan(**changes), **options)
     return net
 
@@ -122,14 +130,21 @@ class Interrupt(Callback):
         ("constant", "adam", [8], None),
         ("linear", "adam", [], WEIGHTS[:250]),
     ],
-    ids=["constant, adagrad", "linear, adagrad, hidden, weighted", "constant, adam, hidden", "linear, adam, weighted"],
+    ids=[
+        "constant, adagrad",
+        "linear, adagrad, hidden, weighted",
+        "constant, adam, hidden",
+        "linear, adam, weighted",
+    ],
 )
 def test_training_is_a_plain_loop(schedule, optimizer, hidden, row_weights):
     rows = SparseDataset(X[:250], Y[:250], row_weights)
     net = trained(rows, architecture={"hidden_sizes": hidden}, decay=schedule, optimizer=optimizer)
     module = fresh_net(hidden_sizes=hidden).module_
     with plain_torch():
-        losses = train_by_hand(module, rows, optimizer=optimizer, schedule=schedule, epochs=2, batch_size=32, lr=0.1)
+        losses = train_by_hand(
+            module, rows, optimizer=optimizer, schedule=schedule, epochs=2, batch_size=32, lr=0.1
+        )
     np.testing.assert_allclose(net.history[:, "train_loss"], losses, rtol=1e-4)
     for name, value in net.module_.state_dict().items():
         torch.testing.assert_close(value, module.state_dict()[name], rtol=1e-3, atol=1e-5)
@@ -137,7 +152,12 @@ def test_training_is_a_plain_loop(schedule, optimizer, hidden, row_weights):
 
 def test_several_labels_a_row():
     rows, valid_rows = SparseDataset(X[:250], SEVERAL[:250]), SparseDataset(X[250:], SEVERAL[250:])
-    changes = {"loss": "hinge", "max_epochs": 4, "restore_best": False, "architecture": {"num_classes": 2}}
+    changes = {
+        "loss": "hinge",
+        "max_epochs": 4,
+        "restore_best": False,
+        "architecture": {"num_classes": 2},
+    }
     scores = EpochScoring("f1_macro", lower_is_better=False, name="mine")
     net = trained(rows, valid_rows, callbacks=(scores,), **changes)
     assert net.history[-1, "train_loss"] < net.history[0, "train_loss"]
@@ -160,7 +180,9 @@ def test_hidden_layers_learn_from_a_single_row_by_the_running_statistics():
     again = copied.make_optimizer("adagrad", PLAN.learning_rate)
     again.load_state_dict(optimizer | {"param_groups": again.state_dict()["param_groups"]})
     expected.eval()
-    torch.nn.functional.cross_entropy(expected(batch.ids, batch.offsets, batch.weights), target).backward()
+    torch.nn.functional.cross_entropy(
+        expected(batch.ids, batch.offsets, batch.weights), target
+    ).backward()
     again.step()
     assert_equal(weights(net), expected.state_dict())
     before = weights(net)["head.1.running_mean"]
@@ -192,10 +214,14 @@ def test_only_callbacks_that_do_something_for_a_batch_are_called_then():
     net = trained(valid_rows=VALID_ROWS, callbacks=(count,), max_epochs=1, batch_size=200)
     names = ["bag.pool", "bag.importance", "head.0.weight", "head.0.bias"]
     expected = [
-        (kind, True, value) for n in (200, 50) for kind, value in (("begin", n), ("gradients", names), ("end", (n, 3)))
+        (kind, True, value)
+        for n in (200, 50)
+        for kind, value in (("begin", n), ("gradients", names), ("end", (n, 3)))
     ]
     assert count.calls == [*expected, ("begin", False, 83), ("end", False, (83, 3))]
-    assert {method.__self__ for name in ("on_batch_begin", "on_batch_end") for method in net.hooks(name)} == {count}
+    assert {
+        method.__self__ for name in ("on_batch_begin", "on_batch_end") for method in net.hooks(name)
+    } == {count}
     records = net.history[0, "batches"]
     assert [set(record) for record in records] == [
         {"train_batch_size", "train_loss"},
@@ -228,7 +254,9 @@ def test_a_callback_that_predicts_does_not_end_training_mode():
             net.predict_proba(VALID_ROWS)
 
     plain = weights(trained(architecture={"hidden_sizes": [8]}))
-    assert_equal(weights(trained(architecture={"hidden_sizes": [8]}, callbacks=(Predicts(),))), plain)
+    assert_equal(
+        weights(trained(architecture={"hidden_sizes": [8]}, callbacks=(Predicts(),))), plain
+    )
 
 
 def mean_of(states, name):
@@ -240,7 +268,9 @@ def test_the_average_is_that_of_the_last_quarter():
     net = trained(average=True, callbacks=(steps,), max_epochs=3, batch_size=37)
     assert len(steps.steps) == 21
     for name, value in net.module_.named_parameters():
-        torch.testing.assert_close(value.detach(), mean_of(steps.steps[16:], name), rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(
+            value.detach(), mean_of(steps.steps[16:], name), rtol=1e-4, atol=1e-6
+        )
         assert not torch.equal(value, steps.steps[-1][name])
 
 
@@ -366,7 +396,9 @@ def test_a_batch_on_cuda_gives_the_gradients_of_the_cpu(hidden):
         net = fresh_net(hidden_sizes=hidden)
         net.set_params(device=device)
         net.module_.to(device)
-        batches = SparseBatches(ROWS, 100, shuffle=True, generator=np.random.default_rng(0), device=device)
+        batches = SparseBatches(
+            ROWS, 100, shuffle=True, generator=np.random.default_rng(0), device=device
+        )
         batch, targets = next(iter(batches))
         loss = net.get_loss(net.infer(batch), targets, X=batch)
         loss.backward()
@@ -374,7 +406,8 @@ def test_a_batch_on_cuda_gives_the_gradients_of_the_cpu(hidden):
         found[device] = [loss, *(g.to_dense() if g.is_sparse else g for g in gradients.values())]
     for there, here in zip(found["cuda"], found["cpu"], strict=True):
         assert there.device.type == "cuda"
-        torch.testing.assert_close(there.cpu(), here, rtol=1e-4, atol=1e-5)  # sums that cancel keep their error
+        # sums that cancel keep their error
+        torch.testing.assert_close(there.cpu(), here, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.gpu
@@ -384,7 +417,12 @@ def test_training_on_cuda_comes_to_the_same(valid_rows):
     for device in ("cpu", "cuda"):
         net = fresh_net(device)
         with plain_torch(device):
-            train(net, ROWS, valid_rows, replace(PLAN, schedule=Schedule("linear", average=True), max_epochs=3))
+            train(
+                net,
+                ROWS,
+                valid_rows,
+                replace(PLAN, schedule=Schedule("linear", average=True), max_epochs=3),
+            )
         losses[device] = net.history[:, "train_loss"]
         assert all("train_loss" in batch for batch in net.history[-1, "batches"][:8])
     np.testing.assert_allclose(losses["cuda"], losses["cpu"], rtol=1e-3)

@@ -1,4 +1,6 @@
-"""The callbacks of scikit-learn, which it has since version 1.9: fit is a task, and its epochs are subtasks."""
+"""The callbacks of scikit-learn, which it has since version 1.9: fit is a task, and its epochs are
+subtasks.
+"""
 
 import copy
 import gc
@@ -20,7 +22,9 @@ from tests.sentence_texts import make as make_encoder
 from tests.text_classifiers import text_classifier
 from tests.trainings import assert_same_bits
 
-callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has callbacks since version 1.9")
+callback = pytest.importorskip(
+    "sklearn.callback", reason="scikit-learn has callbacks since version 1.9"
+)
 
 TEXTS = ["fine and funny", "long and dull", "funny", "so long", "a fine day", "dull and so on"] * 10
 LABELS = ["good", "bad", "good", "bad", "good", "bad"] * 10
@@ -31,9 +35,14 @@ SMALL = {"n_buckets": 20, "n_embeddings": 100, "random_state": 0}
 MODELS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "texts": (text_classifier(loss="softmax", max_epochs=3, **SMALL), (TEXTS, LABELS)),
     "rows": (HashEmbeddingClassifier(loss="softmax", max_epochs=3, **SMALL), (ROWS, LABELS)),
-    "dense rows": (SGNNClassifier(max_epochs=3, hidden_layer_sizes=(4,), random_state=0), (ROWS, LABELS)),
+    "dense rows": (
+        SGNNClassifier(max_epochs=3, hidden_layer_sizes=(4,), random_state=0),
+        (ROWS, LABELS),
+    ),
     "words": (
-        HsigmoidLanguageModel(order=2, embedding_dim=4, hidden_size=4, max_epochs=3, random_state=0),
+        HsigmoidLanguageModel(
+            order=2, embedding_dim=4, hidden_size=4, max_epochs=3, random_state=0
+        ),
         (SENTENCES,),
     ),
     "sentences": (make_encoder(max_epochs=3, word_steps=0), (SENTENCES,)),
@@ -68,7 +77,9 @@ class Recorder:
         self.calls.append(("begin", context.task_name, context.task_id, context.max_subtasks))
         self.X = X
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> bool:
         self.calls.append(("end", context.task_name, context.task_id))
         self.fitted.append(fitted_estimator)
         self.answers.append(answers(fitted_estimator))
@@ -86,7 +97,13 @@ def test_a_fit_and_its_epochs_are_reported(name: str) -> None:
     model, data, recorder = with_recorder(name)
     model.fit(*data)
     epochs = [call for i in range(3) for call in (("begin", "epoch", i, 0), ("end", "epoch", i))]
-    assert recorder.calls == [("setup",), ("begin", "fit", 0, 3), *epochs, ("end", "fit", 0), ("teardown",)]
+    assert recorder.calls == [
+        ("setup",),
+        ("begin", "fit", 0, 3),
+        *epochs,
+        ("end", "fit", 0),
+        ("teardown",),
+    ]
     assert recorder.X is data[0]
     assert "_callback_fit_ctx" not in vars(model)
 
@@ -95,7 +112,11 @@ def test_a_fit_and_its_epochs_are_reported(name: str) -> None:
 def test_a_callback_does_not_change_the_model(name: str) -> None:
     model, data, _ = with_recorder(name)
     plain = MODELS[name][0].fit(*data)
-    arrays = model.fit(*data)._get_model_state()[1] if name != "texts" else {"p": model.fit(*data).predict_proba(TEXTS)}
+    arrays = (
+        model.fit(*data)._get_model_state()[1]
+        if name != "texts"
+        else {"p": model.fit(*data).predict_proba(TEXTS)}
+    )
     expected = plain._get_model_state()[1] if name != "texts" else {"p": plain.predict_proba(TEXTS)}
     for key, array in arrays.items():
         assert_same_bits(array, expected[key])
@@ -122,13 +143,22 @@ def test_the_scores_of_epochs_are_those_of_shorter_trainings(name: str) -> None:
     _, data = MODELS[name]
 
     def scores_of(n_epochs: int) -> list[float]:
-        constant = {"max_epochs": n_epochs, "schedule": Schedule(), "calibrate": False, "random_state": 0}
-        rows = (SGNNClassifier if name == "dense rows" else HashEmbeddingClassifier)(loss="softmax", **constant)
+        constant = {
+            "max_epochs": n_epochs,
+            "schedule": Schedule(),
+            "calibrate": False,
+            "random_state": 0,
+        }
+        rows = (SGNNClassifier if name == "dense rows" else HashEmbeddingClassifier)(
+            loss="softmax", **constant
+        )
         rows.set_params(**{} if name == "dense rows" else {"n_buckets": 20, "n_embeddings": 100})
         monitor = callback.ScoringMonitor(scoring="neg_log_loss")
         model = TextClassifier(classifier=rows) if name == "texts" else rows
         model.set_callbacks(monitor).fit(*data)
-        return [row["neg_log_loss"] for row in monitor.get_logs().data if row["task_name"] == "epoch"]
+        return [
+            row["neg_log_loss"] for row in monitor.get_logs().data if row["task_name"] == "epoch"
+        ]
 
     scores = scores_of(3)
     assert len(set(scores)) == 3
@@ -139,7 +169,9 @@ def test_the_perplexity_after_an_epoch() -> None:
     perplexities = []
 
     class Measure(Recorder):
-        def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
+        def on_fit_task_end(
+            self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+        ) -> bool:
             perplexities.append(fitted_estimator.perplexity(SENTENCES))
             return False
 
@@ -191,10 +223,16 @@ def test_an_interrupt_ends_the_callbacks_but_not_the_task(name: str) -> None:
     def interrupt(*_: Any, **__: Any) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    recorder.on_fit_task_end = interrupt  # type: ignore[method-assign]  # by a user, in the first epoch
+    # by a user, in the first epoch
+    recorder.on_fit_task_end = interrupt  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         model.fit(*data)
-    assert recorder.calls == [("setup",), ("begin", "fit", 0, 3), ("begin", "epoch", 0, 0), ("teardown",)]
+    assert recorder.calls == [
+        ("setup",),
+        ("begin", "fit", 0, 3),
+        ("begin", "epoch", 0, 0),
+        ("teardown",),
+    ]
     assert len(model.history_) == 1
 
 
@@ -225,7 +263,9 @@ class Copier(Recorder):
     def __reduce__(self) -> Any:
         return Recorder, ()  # the estimators have their callbacks: copies of copies
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> bool:
         stop = super().on_fit_task_end(estimator, context, fitted_estimator=fitted_estimator)
         self.pickled.append(pickle.loads(pickle.dumps(fitted_estimator)))
         self.deep.append(copy.deepcopy(fitted_estimator))
@@ -246,7 +286,9 @@ def test_the_estimator_of_an_epoch_is_copied_pickled_and_trained_further(name: s
 
 
 class Silent(Recorder):
-    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any = None) -> bool:
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> bool:
         self.calls.append(("end", context.task_name, context.task_id))
         self.fitted.append(fitted_estimator)
         return False
@@ -254,7 +296,9 @@ class Silent(Recorder):
 
 def test_callbacks_of_a_classifier_and_of_the_classifier_within() -> None:
     inner, outer = Silent(), Recorder()
-    rows = HashEmbeddingClassifier(loss="softmax", max_epochs=2, random_state=0).set_callbacks(inner)
+    rows = HashEmbeddingClassifier(loss="softmax", max_epochs=2, random_state=0).set_callbacks(
+        inner
+    )
     TextClassifier(classifier=rows, random_state=0).set_callbacks(outer).fit(TEXTS, LABELS)
     assert inner.calls == outer.calls
     assert {type(each) for each in inner.fitted} == {HashEmbeddingClassifier}
@@ -279,7 +323,9 @@ def test_a_reader_is_read_once() -> None:
 
 def test_wrong_arguments_are_the_same_error_as_without_callbacks() -> None:
     model, _, _ = with_recorder("texts")
-    with pytest.raises(TypeError, match=r"fit\(\) missing 2 required positional arguments: 'X' and 'y'"):
+    with pytest.raises(
+        TypeError, match=r"fit\(\) missing 2 required positional arguments: 'X' and 'y'"
+    ):
         model.fit()
 
 
@@ -299,7 +345,9 @@ def test_weights_are_passed_on() -> None:
 
 def test_early_stopping_ends_the_task() -> None:
     model, data, recorder = with_recorder("rows")
-    model.set_params(early_stopping=EarlyStopping(patience=1, validation_fraction=0.4), max_epochs=50).fit(*data)
+    model.set_params(
+        early_stopping=EarlyStopping(patience=1, validation_fraction=0.4), max_epochs=50
+    ).fit(*data)
     assert recorder.calls[1] == ("begin", "fit", 0, 50)
     assert sum(call[:2] == ("end", "epoch") for call in recorder.calls) == len(model.history_) < 50
 
@@ -320,7 +368,9 @@ class Propagated(Recorder):
     max_propagation_depth = None
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:  # type: ignore[override]
-        self.calls.append((type(estimator).__name__, context.task_name, context.source_estimator_name))
+        self.calls.append(
+            (type(estimator).__name__, context.task_name, context.source_estimator_name)
+        )
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:  # type: ignore[override]
         return False
@@ -338,7 +388,9 @@ def test_the_fits_of_a_grid_search_are_nested() -> None:
 
 def test_the_last_step_of_a_pipeline_reports() -> None:
     recorder = Propagated()
-    pipeline = make_pipeline(HashingNgramVectorizer(n_features=2**10), MODELS["rows"][0]).set_callbacks(recorder)
+    pipeline = make_pipeline(
+        HashingNgramVectorizer(n_features=2**10), MODELS["rows"][0]
+    ).set_callbacks(recorder)
     with pytest.warns(UserWarning, match="HashingNgramVectorizer does not support callbacks"):
         pipeline.fit(TEXTS, LABELS)
     assert recorder.calls.count(("HashEmbeddingClassifier", "epoch", None)) == 3

@@ -14,7 +14,10 @@ from sklearn_hashnlp.training._estimator import HistoryTable
 
 
 def test_a_history_is_a_list_and_a_table() -> None:
-    entries: list[dict[str, Any]] = [{"epoch": 1, "train_loss": 0.123456}, {"epoch": 2, "<b>": "x&y"}]
+    entries: list[dict[str, Any]] = [
+        {"epoch": 1, "train_loss": 0.123456},
+        {"epoch": 2, "<b>": "x&y"},
+    ]
     history = HistoryTable(entries)
     assert history == entries
     assert json.loads(json.dumps(history)) == entries

@@ -20,7 +20,9 @@ def set_handler():
     signal.signal(signal.SIGINT, previous)
 
 
-@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None], ids=["ignored", "a function"])
+@pytest.mark.parametrize(
+    "handler", [signal.SIG_IGN, lambda *_: None], ids=["ignored", "a function"]
+)
 def test_a_handler_that_does_not_raise_is_left_to_decide(handler, set_handler):
     set_handler(handler)
     with deferred_interrupt():

@@ -18,8 +18,20 @@ from tests.training.first_step import FirstStep
 
 
 def hash_embeddings(recorder: FirstStep, **options: Any) -> HashEmbeddingClassifier:
-    settings = {"n_buckets": 30, "n_embeddings": 200, "embedding_dim": 4, "n_hashes": 2, "schedule": None}
-    settings |= {"max_epochs": 1, "batch_size": 1000, "learning_rate": 0.1, "callbacks": [recorder], "random_state": 0}
+    settings = {
+        "n_buckets": 30,
+        "n_embeddings": 200,
+        "embedding_dim": 4,
+        "n_hashes": 2,
+        "schedule": None,
+    }
+    settings |= {
+        "max_epochs": 1,
+        "batch_size": 1000,
+        "learning_rate": 0.1,
+        "callbacks": [recorder],
+        "random_state": 0,
+    }
     settings |= {"loss": "softmax"}
     return HashEmbeddingClassifier(**settings | options).fit(COUNTS, LABELS)
 
@@ -64,7 +76,10 @@ def test_compiled_gradient_descent() -> None:
         take_step()
     step.on_batch_end(net)
     weights, (rows, targets) = step.weights(), step.batch
-    scores = oracle.documents(weights, rows, step.module.bag) @ weights["head.0.weight"].T + weights["head.0.bias"]
+    scores = (
+        oracle.documents(weights, rows, step.module.bag) @ weights["head.0.weight"].T
+        + weights["head.0.bias"]
+    )
     oracle.LOSSES["softmax"](scores, targets).mean().backward()
     step.check(net, weights, optimizer="sgd", tables=set(), n_terms=sum(COUNTS.shape))
 
@@ -73,11 +88,20 @@ def test_compiled_gradient_descent() -> None:
 @pytest.mark.parametrize("loss", ["softmax", "ova"])
 def test_dense_network(loss: str, optimizer: str) -> None:
     step = FirstStep()
-    options: dict[str, Any] = {"hidden_layer_sizes": (12, 6), "dropout": 0.0, "input_dropout": 0.0, "max_epochs": 1}
+    options: dict[str, Any] = {
+        "hidden_layer_sizes": (12, 6),
+        "dropout": 0.0,
+        "input_dropout": 0.0,
+        "max_epochs": 1,
+    }
     options |= {"batch_size": 1000, "learning_rate": 0.01, "schedule": None, "random_state": 0}
-    model = SGNNClassifier(**options, loss=loss, optimizer=optimizer, callbacks=[step]).fit(BITS, LABELS)
+    model = SGNNClassifier(**options, loss=loss, optimizer=optimizer, callbacks=[step]).fit(
+        BITS, LABELS
+    )
     weights, (rows, targets) = step.weights(), step.batch
-    oracle.LOSSES[loss](oracle.perceptron(weights, rows.values, step.module), targets).mean().backward()
+    oracle.LOSSES[loss](
+        oracle.perceptron(weights, rows.values, step.module), targets
+    ).mean().backward()
     step.check(model.net_, weights, optimizer=optimizer, tables=set(), n_terms=sum(BITS.shape))
 
 
@@ -85,23 +109,44 @@ def test_dense_network(loss: str, optimizer: str) -> None:
 @pytest.mark.parametrize("output", ["hsigmoid", "softmax", "adaptive"])
 def test_language_model(output: str, optimizer: str) -> None:
     step = FirstStep()
-    options = {"max_epochs": 1, "batch_size": 10**6, "direct_connections": False, "callbacks": [step]}
-    model = small_models.make(**options, output=output, optimizer=optimizer).fit(small_models.SENTENCES)
+    options = {
+        "max_epochs": 1,
+        "batch_size": 10**6,
+        "direct_connections": False,
+        "callbacks": [step],
+    }
+    model = small_models.make(**options, output=output, optimizer=optimizer).fit(
+        small_models.SENTENCES
+    )
     weights, (context, target) = step.weights(), step.batch
     oracle.language_loss(weights, context, target, step.module).backward()
-    tables = {"embedding.weight", "output_layer.weight"} if output == "hsigmoid" else {"embedding.weight"}
+    tables = (
+        {"embedding.weight", "output_layer.weight"}
+        if output == "hsigmoid"
+        else {"embedding.weight"}
+    )
     step.check(model.net_, weights, optimizer=optimizer, tables=tables, n_terms=len(target))
 
 
 @pytest.mark.parametrize("loss", ["bxent", "infonce", "proximity", "vmf"])
 def test_sentence_encoder(loss: str) -> None:
     step = FirstStep()
-    options = {"max_epochs": 1, "batch_size": 10**6, "learning_rate": 0.01, "callbacks": [step], "word_steps": 0}
+    options = {
+        "max_epochs": 1,
+        "batch_size": 10**6,
+        "learning_rate": 0.01,
+        "callbacks": [step],
+        "word_steps": 0,
+    }
     objectives = Objectives(loss=loss, masked_weight=0.5, word_weight=0.5)
     model = make_encoder(**options, objectives=objectives).fit(PARAGRAPHS)
     module, batch = copy.deepcopy(step.module).double(), step.batch
-    words = batch.batch._replace(projections=batch.batch.projections.double(), weights=batch.batch.weights.double())
-    loss64 = model.net_.criterion_.compute(module, batch._replace(batch=words), epoch=0, progress=batch.progress)
+    words = batch.batch._replace(
+        projections=batch.batch.projections.double(), weights=batch.batch.weights.double()
+    )
+    loss64 = model.net_.criterion_.compute(
+        module, batch._replace(batch=words), epoch=0, progress=batch.progress
+    )
     loss64.backward()
     weights = dict(module.named_parameters())
     step.check(model.net_, weights, optimizer="adam", tables=set(), n_terms=words.words.numel())

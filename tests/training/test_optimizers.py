@@ -49,15 +49,25 @@ def test_an_average_that_was_not_loaded_is_not_transferred():
 
 def test_an_optimizer_that_was_never_used_has_no_arrays():
     net = make()
-    values, arrays = read_state(net.module_, net.make_optimizer("adam", 1.0)).to_training_state(net.tables())
+    values, arrays = read_state(net.module_, net.make_optimizer("adam", 1.0)).to_training_state(
+        net.tables()
+    )
     assert (values["optimizer"], arrays) == ("adam", {})
 
 
 @pytest.mark.parametrize(
     ("name", "shape", "message"),
     [
-        ("head.0.weight.sum", (2, 2), r"'head.0.weight.sum' must have shape \(3, 6\), it has \(2, 2\)"),
-        ("bag.pool.sum.values", (7, 9), r"'bag.pool.sum.values' must have rows of one number or of as many as"),
+        (
+            "head.0.weight.sum",
+            (2, 2),
+            r"'head.0.weight.sum' must have shape \(3, 6\), it has \(2, 2\)",
+        ),
+        (
+            "bag.pool.sum.values",
+            (7, 9),
+            r"'bag.pool.sum.values' must have rows of one number or of as many as",
+        ),
         ("bag.pool.sum.values", (1,), r"'bag.pool.sum' must have shape"),
     ],
 )
@@ -68,7 +78,9 @@ def test_what_does_not_fit_is_named(name, shape, message):
     values, arrays = read_state(net.module_, optimizer).to_training_state(net.tables())
     with pytest.raises(ValueError, match=message):
         net.load_training_state(values, arrays | {name: np.zeros(shape, np.float32)})
-    with pytest.raises(ValueError, match=r"must be one of \('adagrad', 'adam', 'sgd'\), got 'lbfgs'"):
+    with pytest.raises(
+        ValueError, match=r"must be one of \('adagrad', 'adam', 'sgd'\), got 'lbfgs'"
+    ):
         net.load_training_state({"optimizer": "lbfgs"}, {})
 
 

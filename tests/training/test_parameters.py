@@ -1,4 +1,6 @@
-"""Parameters of several values and fields of bundles, automatic sizes, and the settings that follow from them."""
+"""Parameters of several values and fields of bundles, automatic sizes, and the settings that follow
+from them.
+"""
 
 import numpy as np
 import pytest
@@ -19,7 +21,12 @@ def test_lists_and_any_kind_of_number_do():
     def fit(kind, number):
         options = {"ngram_dropout": kind((2, 4)), "hidden_layer_sizes": kind((8, 4))}
         schedule = Schedule(plateau=kind((np.int64(4), number(0.5))), average=True)
-        return HashEmbeddingClassifier(**SMALL, **options, schedule=schedule).fit(X, LABELS).predict_proba(X).tobytes()
+        return (
+            HashEmbeddingClassifier(**SMALL, **options, schedule=schedule)
+            .fit(X, LABELS)
+            .predict_proba(X)
+            .tobytes()
+        )
 
     assert_same_bits(fit(tuple, float), fit(list, np.float32), fit(tuple, np.float64))
 
@@ -49,7 +56,8 @@ def test_lists_and_any_kind_of_number_do():
         ({"ngram_dropout": (True, 4)}, r"two integers .* Got \(True, 4\) instead"),
     ],
 )  # fmt: skip
-def test_wrong_parameters_are_named(options, message):  # other constraints of parameters: tests/contract
+# other constraints of parameters: tests/contract
+def test_wrong_parameters_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         HashEmbeddingClassifier(**SMALL | options).fit(X, LABELS)
 
@@ -57,7 +65,19 @@ def test_wrong_parameters_are_named(options, message):  # other constraints of p
 AUTO = HashEmbeddingClassifier(embedding_dim="auto", batch_size="auto")
 
 
-WIDTHS = {2: 4, 4: 4, 5: 8, 8: 8, 9: 12, 31: 32, 33: 32, 1088: 32, 1089: 36, 10_000: 100, 10**6: 128}
+WIDTHS = {
+    2: 4,
+    4: 4,
+    5: 8,
+    8: 8,
+    9: 12,
+    31: 32,
+    33: 32,
+    1088: 32,
+    1089: 36,
+    10_000: 100,
+    10**6: 128,
+}
 
 
 @pytest.mark.parametrize(("n_classes", "width"), WIDTHS.items())
@@ -69,13 +89,25 @@ def test_the_automatic_length_of_a_vector(n_classes, width):
 
 @pytest.mark.parametrize(
     ("n_rows", "size"),
-    [(1, 32), (5792, 32), (5793, 64), (11_585, 64), (11_586, 128), (23_170, 128), (23_171, 256), (10**7, 256)],
+    [
+        (1, 32),
+        (5792, 32),
+        (5793, 64),
+        (11_585, 64),
+        (11_586, 128),
+        (23_170, 128),
+        (23_171, 256),
+        (10**7, 256),
+    ],
 )
 def test_the_automatic_size_of_a_batch(n_rows, size):
     assert AUTO._settings(n_rows, 0).batch_size == size
     assert AUTO._settings(1, 0).single_epoch().batch_size == 32
     given = HashEmbeddingClassifier(batch_size=50)
-    assert (given._settings(n_rows, 0).batch_size, given._settings(1, 0).single_epoch().batch_size) == (50, 50)
+    assert (
+        given._settings(n_rows, 0).batch_size,
+        given._settings(1, 0).single_epoch().batch_size,
+    ) == (50, 50)
 
 
 def test_a_plan_says_what_the_parameters_say():
@@ -92,7 +124,9 @@ def test_a_plan_says_what_the_parameters_say():
     }  # fmt: skip
     found = vars(model._settings(100, 5))
     assert found == expected
-    assert {name: type(value) for name, value in found.items()} == {name: type(v) for name, v in expected.items()}
+    assert {name: type(value) for name, value in found.items()} == {
+        name: type(v) for name, v in expected.items()
+    }
     streaming = {"schedule": Schedule(shuffle=False), "max_epochs": 1, "partial": True}
     assert vars(model._settings(1, 5).single_epoch()) == expected | streaming
 

@@ -75,7 +75,13 @@ def test_devices(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert resolve_device("cpu", caller="Model") == "cpu"
     assert resolve_device("auto", caller="Model") == "cpu"
-    with pytest.raises(RuntimeError, match=r"Model\(device='cuda'\) needs a device .*Set device='auto'.*\.$"):
+    with pytest.raises(
+        RuntimeError, match=r"Model\(device='cuda'\) needs a device .*Set device='auto'.*\.$"
+    ):
         resolve_device("cuda", caller="Model")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert [resolve_device(device, caller="Model") for device in ("cpu", "cuda", "auto")] == ["cpu", "cuda", "cuda"]
+    assert [resolve_device(device, caller="Model") for device in ("cpu", "cuda", "auto")] == [
+        "cpu",
+        "cuda",
+        "cuda",
+    ]

@@ -1,4 +1,6 @@
-"""The weights of a fitted classifier are written as values and arrays, and are the same when they are read."""
+"""The weights of a fitted classifier are written as values and arrays, and are the same when they
+are read.
+"""
 
 import copy
 import json
@@ -18,7 +20,9 @@ from sklearn_hashnlp.persistence._tables import pack_table, unpack_table
 from sklearn_hashnlp.training import EarlyStopping, Schedule
 from sklearn_hashnlp.training._loop import load_arrays, module_to_arrays
 
-X = random_array((60, 10**6), density=2e-5, format="csr", rng=np.random.default_rng(0), dtype=np.float32)
+X = random_array(
+    (60, 10**6), density=2e-5, format="csr", rng=np.random.default_rng(0), dtype=np.float32
+)
 LABELS = {
     "strings": np.array(["no", "yes", "perhaps"]),
     "objects": np.array(["no", "yes", "perhaps"], dtype=object),
@@ -38,7 +42,9 @@ def test_a_state_of_another_tree_is_refused():
     model = HashEmbeddingClassifier(**SMALL, loss="hsigmoid").fit(X, np.resize(["a", "b", "c"], 60))
     values, arrays = model._get_model_state()
     with pytest.raises(ValueError, match="another tree"):
-        clone(model)._set_model_state(values, arrays | {"head.0._extra_state": arrays["head.0._extra_state"] + 1})
+        clone(model)._set_model_state(
+            values, arrays | {"head.0._extra_state": arrays["head.0._extra_state"] + 1}
+        )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +69,10 @@ def test_a_round_trip_gives_the_same_probabilities(options, labels):
     assert again.classes_.dtype == model.classes_.dtype
     assert again.classes_.tolist() == model.classes_.tolist()
     assert again.history_ == model.history_
-    assert (again.n_features_in_, again.n_parameters_) == (model.n_features_in_, model.n_parameters_)
+    assert (again.n_features_in_, again.n_parameters_) == (
+        model.n_features_in_,
+        model.n_parameters_,
+    )
 
 
 CHANGES = {
@@ -73,7 +82,9 @@ CHANGES = {
     "n_embeddings": 100,
     "embedding_dim": 5,
     "aggregation": "median",
-    "embedding": EmbeddingTables(append_weight=False, hash_rows=False, importance_init="ones", train_pool=False),
+    "embedding": EmbeddingTables(
+        append_weight=False, hash_rows=False, importance_init="ones", train_pool=False
+    ),
     "normalize": None,
     "hidden_layer_sizes": (4,),
     "ngram_dropout": (1, 2),
@@ -98,12 +109,18 @@ CHANGES = {
 
 def test_parameters_set_after_fit_change_no_copy(tmp_path):
     assert set(CHANGES) == set(HashEmbeddingClassifier().get_params())
-    large = X * np.float32(1e20)  # which only a norm makes usable: the fitted one, not the one set since
+    # which only a norm makes usable: the fitted one, not the one set since
+    large = X * np.float32(1e20)
     model = HashEmbeddingClassifier(**SMALL).fit(large, np.arange(60) % 3)
     expected = model.predict_proba(large).tobytes()
     model.set_params(**CHANGES)
     save_model(model, tmp_path)
-    for again in [model, pickle.loads(pickle.dumps(model)), copy.deepcopy(model), load_model(tmp_path)]:
+    for again in [
+        model,
+        pickle.loads(pickle.dumps(model)),
+        copy.deepcopy(model),
+        load_model(tmp_path),
+    ]:
         assert again.predict_proba(large).tobytes() == expected
         assert again.get_params() == model.get_params()
         assert again.net_.module_.bag.pool.device.type == "cpu"
@@ -143,7 +160,9 @@ def test_only_touched_rows_are_stored():
     assert sum(array.nbytes for array in model._get_training_state()[1].values()) < 1_000_000
 
 
-@pytest.mark.parametrize(("shape", "fill"), [((100,), 0.0), ((100, 3), 1.0), ((100, 2, 2), 0.0), ((0, 4), 0.0)])
+@pytest.mark.parametrize(
+    ("shape", "fill"), [((100,), 0.0), ((100, 3), 1.0), ((100, 2, 2), 0.0), ((0, 4), 0.0)]
+)
 @pytest.mark.parametrize("touched", [0, 1, 50, 100])
 def test_tables_come_back_bit_for_bit(touched, shape, fill):
     table = np.full(shape, fill, dtype=np.float32)
@@ -155,16 +174,26 @@ def test_tables_come_back_bit_for_bit(touched, shape, fill):
 
 @pytest.mark.parametrize(
     ("touched", "keys"),
-    [(0, {"rows"}), (31, {"rows"}), (32, {"bitmap"}), (992, {"bitmap"}), (993, set()), (1000, set())],
+    [
+        (0, {"rows"}),
+        (31, {"rows"}),
+        (32, {"bitmap"}),
+        (992, {"bitmap"}),
+        (993, set()),
+        (1000, set()),
+    ],
 )
 def test_the_smallest_of_three_ways_is_taken(touched, keys):
-    # 1000 rows of 16 bytes: numbers of rows take 4 bytes a row stored, the bitmap 125, the whole table nothing.
+    # 1000 rows of 16 bytes: numbers of rows take 4 bytes a row stored, the bitmap 125, the whole
+    # table nothing.
     table = np.zeros((1000, 4), dtype=np.float32)
     rows = np.sort(np.random.default_rng(0).choice(1000, touched, replace=False))
     table[rows, 0] = 1
     packed = pack_table("t", table, 0.0)
     assert set(packed) == {f"t.{key}" for key in keys | {"values"}}
-    assert sum(array.nbytes for array in packed.values()) == min(20 * touched, 125 + 16 * touched, 16_000)
+    assert sum(array.nbytes for array in packed.values()) == min(
+        20 * touched, 125 + 16 * touched, 16_000
+    )
     again = np.zeros_like(table)
     unpack_table("t", packed, again)
     assert again.tobytes() == table.tobytes()
@@ -184,11 +213,26 @@ def test_a_whole_array_is_read_and_rows_of_any_integers():
     ("stored", "message"),
     [
         ({"t": np.zeros((4, 3))}, r"'t' must have shape \(5, 3\), the stored one has \(4, 3\)"),
-        ({"t.values": np.zeros((4, 3))}, r"'t' must have shape \(5, 3\), the stored one has \(4, 3\)"),
-        ({"t.rows": np.array([0]), "t.values": np.zeros((1, 2))}, r"\(1, 3\), the stored one has \(1, 2\)"),
-        ({"t.bitmap": np.array([192], np.uint8), "t.values": np.zeros((1, 3))}, r"must have shape \(2, 3\)"),
-        ({"t.bitmap": np.zeros(2, np.uint8), "t.values": np.zeros((0, 3))}, "must hold a bit for each of 5 rows"),
-        ({"t.bitmap": np.zeros(1, np.int8), "t.values": np.zeros((0, 3))}, "must hold a bit for each of 5 rows"),
+        (
+            {"t.values": np.zeros((4, 3))},
+            r"'t' must have shape \(5, 3\), the stored one has \(4, 3\)",
+        ),
+        (
+            {"t.rows": np.array([0]), "t.values": np.zeros((1, 2))},
+            r"\(1, 3\), the stored one has \(1, 2\)",
+        ),
+        (
+            {"t.bitmap": np.array([192], np.uint8), "t.values": np.zeros((1, 3))},
+            r"must have shape \(2, 3\)",
+        ),
+        (
+            {"t.bitmap": np.zeros(2, np.uint8), "t.values": np.zeros((0, 3))},
+            "must hold a bit for each of 5 rows",
+        ),
+        (
+            {"t.bitmap": np.zeros(1, np.int8), "t.values": np.zeros((0, 3))},
+            "must hold a bit for each of 5 rows",
+        ),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused(stored, message):
@@ -209,7 +253,10 @@ def test_a_training_state_that_does_not_fit_is_refused(tmp_path):
 
 def test_weights_of_layers_come_back_and_what_does_not_fit_is_named():
     layers, again = (
-        DenseNetwork(24, packed=False, hidden_sizes=(7, 5), num_classes=3, dropout=0, input_dropout=0) for _ in "ab"
+        DenseNetwork(
+            24, packed=False, hidden_sizes=(7, 5), num_classes=3, dropout=0, input_dropout=0
+        )
+        for _ in "ab"
     )
     with torch.no_grad():
         for parameter in layers.parameters():
@@ -219,7 +266,11 @@ def test_weights_of_layers_come_back_and_what_does_not_fit_is_named():
     load_arrays(again, arrays, {})
     for name, value in layers.state_dict().items():
         assert torch.equal(again.state_dict()[name], value), name
-    with pytest.raises(ValueError, match=r"'head\.1\.weight' must have shape \(7, 24\), the stored one has \(7,\)"):
+    with pytest.raises(
+        ValueError, match=r"'head\.1\.weight' must have shape \(7, 24\), the stored one has \(7,\)"
+    ):
         load_arrays(again, arrays | {"head.1.weight": np.zeros(7, dtype=np.float32)}, {})
     with pytest.raises(KeyError, match=r"head\.1\.bias"):
-        load_arrays(again, {name: array for name, array in arrays.items() if name != "head.1.bias"}, {})
+        load_arrays(
+            again, {name: array for name, array in arrays.items() if name != "head.1.bias"}, {}
+        )

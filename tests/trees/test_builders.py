@@ -1,4 +1,6 @@
-"""Builders of trees against recursion, every merge, and the reference implementations; their counts and names."""
+"""Builders of trees against recursion, every merge, and the reference implementations; their counts
+and names.
+"""
 
 from collections.abc import Callable
 from typing import Any, get_args
@@ -26,7 +28,9 @@ from ..random_trees import COUNTS
 
 BUILDERS: dict[str, Callable[[Any], SoftmaxTree]] = {
     "balanced_tree": balanced_tree,
-    "cluster_tree": lambda counts: cluster_tree(counts, np.eye(8)[: np.size(counts) if np.ndim(counts) else counts]),
+    "cluster_tree": lambda counts: cluster_tree(
+        counts, np.eye(8)[: np.size(counts) if np.ndim(counts) else counts]
+    ),
     "complete_tree": complete_tree,
     "huffman_tree": huffman_tree,
     "random_tree": random_tree,
@@ -55,7 +59,9 @@ def test_every_builder_takes_counts_or_a_number_of_classes(name: str) -> None:
     ],
 )
 def test_wrong_counts_are_refused(name: str, counts: Any, error: Any, message: str) -> None:
-    builder = BUILDERS[name] if name != "cluster_tree" else lambda wrong: cluster_tree(wrong, np.eye(2))
+    builder = (
+        BUILDERS[name] if name != "cluster_tree" else lambda wrong: cluster_tree(wrong, np.eye(2))
+    )
     with pytest.raises(error, match=f"{name}: .*{message}"):
         builder(counts)
 
@@ -63,7 +69,10 @@ def test_wrong_counts_are_refused(name: str, counts: Any, error: Any, message: s
 @pytest.mark.parametrize("builder", [balanced_tree, huffman_tree])
 @pytest.mark.parametrize("arity", [1, 2.0, True, "sqrt"])
 def test_wrong_arities_are_refused(builder: Any, arity: Any) -> None:
-    with pytest.raises(ValueError, match=f"{builder.__name__}: arity must be an integer of at least 2, got {arity!r}"):
+    with pytest.raises(
+        ValueError,
+        match=f"{builder.__name__}: arity must be an integer of at least 2, got {arity!r}",
+    ):
         builder(5, arity)
 
 
@@ -71,14 +80,22 @@ def test_wrong_arities_are_refused(builder: Any, arity: Any) -> None:
 @pytest.mark.parametrize("name", get_args(ClassTree))
 def test_a_tree_by_name_is_that_of_the_builder(name, counts):
     options = {"random_state": 3} if name == "random" else {}
-    assert class_tree(name, counts, seed=3, caller="Someone") == getattr(trees, f"{name}_tree")(counts, **options)
+    assert class_tree(name, counts, seed=3, caller="Someone") == getattr(trees, f"{name}_tree")(
+        counts, **options
+    )
 
 
 def test_a_given_tree_must_have_a_class_for_each_label():
     tree = complete_tree(7)
-    assert class_tree(tree, np.ones(7), seed=0, caller="Someone") is class_tree(tree, 7, seed=0, caller="S") is tree
+    assert (
+        class_tree(tree, np.ones(7), seed=0, caller="Someone")
+        is class_tree(tree, 7, seed=0, caller="S")
+        is tree
+    )
     for counts in (np.ones(6), 8):
-        with pytest.raises(ValueError, match="The 'tree' parameter of Someone must have one class for each label"):
+        with pytest.raises(
+            ValueError, match="The 'tree' parameter of Someone must have one class for each label"
+        ):
             class_tree(tree, counts, seed=0, caller="Someone")
 
 
@@ -97,7 +114,9 @@ def test_a_complete_tree_has_the_paths_of_paddle(n_classes: int) -> None:
     offsets, nodes, branches = tree.paths()
     for c in range(n_classes):
         row = slice(offsets[c], offsets[c + 1])
-        assert (nodes[row][::-1].tolist(), branches[row][::-1].tolist()) == complete_path(c, n_classes)
+        assert (nodes[row][::-1].tolist(), branches[row][::-1].tolist()) == complete_path(
+            c, n_classes
+        )
 
 
 @given(st.integers(2, 100), st.integers(0, 2**32))
@@ -143,20 +162,34 @@ def test_equal_counts_keep_the_paths_of_a_huffman_tree_short() -> None:
 
 
 @given(COUNTS, st.data())
-def test_groups_of_a_two_level_tree_are_runs_by_frequency(counts: list[int], data: st.DataObject) -> None:
+def test_groups_of_a_two_level_tree_are_runs_by_frequency(
+    counts: list[int], data: st.DataObject
+) -> None:
     n_groups = data.draw(st.none() | st.integers(1, len(counts)))
     tree = two_level_tree(counts, n_groups)
     assert tree.max_depth <= 2
     if n_groups is not None and n_groups > 1:
-        assert 1 <= tree.arities[0] <= max(n_groups, 2) if tree.n_nodes == 1 else tree.arities[0] <= n_groups
+        assert (
+            1 <= tree.arities[0] <= max(n_groups, 2)
+            if tree.n_nodes == 1
+            else tree.arities[0] <= n_groups
+        )
     nested = tree.to_nested()
-    groups = [group if isinstance(group, list) else [group] for group in (nested if tree.n_nodes else [nested])]
-    assert [c for group in groups for c in group] == sorted(range(len(counts)), key=lambda c: (-counts[c], c))
+    groups = [
+        group if isinstance(group, list) else [group]
+        for group in (nested if tree.n_nodes else [nested])
+    ]
+    assert [c for group in groups for c in group] == sorted(
+        range(len(counts)), key=lambda c: (-counts[c], c)
+    )
 
 
 def test_groups_of_a_two_level_tree_have_nearly_equal_sums_of_square_roots() -> None:
     counts = 10**7 // np.arange(1, 2001)
-    groups = [group if isinstance(group, list) else [group] for group in two_level_tree(counts, 40).to_nested()]
+    groups = [
+        group if isinstance(group, list) else [group]
+        for group in two_level_tree(counts, 40).to_nested()
+    ]
     sums = [np.sqrt(counts[group]).sum() for group in groups]
     assert max(sums) - min(sums) <= 2 * np.sqrt(counts[0])
     assert len(groups) == 40
@@ -165,7 +198,9 @@ def test_groups_of_a_two_level_tree_have_nearly_equal_sums_of_square_roots() -> 
 def test_a_two_level_tree_has_the_fewest_scores_by_default() -> None:
     assert two_level_tree(10_000).arities.tolist() == [100] * 101
     counts = 10**7 // np.arange(1, 2001)
-    best = min(two_level_tree(counts, n_groups).expected_cost(counts) for n_groups in range(5, 80, 3))
+    best = min(
+        two_level_tree(counts, n_groups).expected_cost(counts) for n_groups in range(5, 80, 3)
+    )
     assert two_level_tree(counts).expected_cost(counts) <= 1.02 * best
     assert best < 0.8 * two_level_tree(2000).expected_cost(counts)  # groups of equal size cost more
 
@@ -177,5 +212,7 @@ def test_single_classes_of_a_two_level_tree_are_children_of_the_root() -> None:
 
 @pytest.mark.parametrize("n_groups", [0, 4, 2.5, True])
 def test_wrong_numbers_of_groups_are_refused(n_groups: Any) -> None:
-    with pytest.raises(ValueError, match=rf"two_level_tree: n_groups must be in 1\.\.3, .* got {n_groups}"):
+    with pytest.raises(
+        ValueError, match=rf"two_level_tree: n_groups must be in 1\.\.3, .* got {n_groups}"
+    ):
         two_level_tree(3, n_groups)

@@ -50,7 +50,9 @@ def test_no_cluster_outgrows_its_capacity(n_clusters: int, size: int, seed: int)
     st.integers(0, 99),
 )
 @settings(max_examples=40)
-def test_no_move_of_one_class_lowers_the_loss(n_clusters: int, n_more: int, price: Fraction, seed: int) -> None:
+def test_no_move_of_one_class_lowers_the_loss(
+    n_clusters: int, n_more: int, price: Fraction, seed: int
+) -> None:
     generator, n_rows = np.random.default_rng(seed), n_clusters + n_more
     vectors, weights = generator.integers(-9, 9, (n_rows, 2)), generator.integers(1, 20, n_rows)
     start = generator.permutation(np.arange(n_rows) % n_clusters)
@@ -58,28 +60,43 @@ def test_no_move_of_one_class_lowers_the_loss(n_clusters: int, n_more: int, pric
     def loss(labels: Any) -> Fraction:
         return clustering_loss(vectors.tolist(), weights.tolist(), list(labels), price)
 
-    labels, previous = exchange(vectors.astype(np.float32), weights.astype(np.float32), start, float(price)), start
+    labels, previous = (
+        exchange(vectors.astype(np.float32), weights.astype(np.float32), start, float(price)),
+        start,
+    )
     assert set(labels) == set(start)  # no cluster is empty
     assert loss(labels) <= loss(start)
     while (labels != previous).any():
         previous = labels
-        labels = exchange(vectors.astype(np.float32), weights.astype(np.float32), labels, float(price))
-    moved = [np.where(np.arange(n_rows) == row, label, labels) for row in range(n_rows) for label in range(n_clusters)]
+        labels = exchange(
+            vectors.astype(np.float32), weights.astype(np.float32), labels, float(price)
+        )
+    moved = [
+        np.where(np.arange(n_rows) == row, label, labels)
+        for row in range(n_rows)
+        for label in range(n_clusters)
+    ]
     tolerance = loss(labels) / 10**9
-    assert all(loss(others) >= loss(labels) - tolerance for others in moved if set(others) == set(labels))
+    assert all(
+        loss(others) >= loss(labels) - tolerance for others in moved if set(others) == set(labels)
+    )
 
 
 def test_rare_classes_share_a_large_cluster_at_the_lowest_cost() -> None:
     generator = np.random.default_rng(0)
     vectors, counts = generator.normal(size=(400, 6)), 10**6 // np.arange(1, 401) ** 2
     by_size, by_cost = (
-        cluster_tree(counts, vectors, arity=(40,), balance=balance, random_state=0) for balance in ("size", "cost")
+        cluster_tree(counts, vectors, arity=(40,), balance=balance, random_state=0)
+        for balance in ("size", "cost")
     )
 
     def scatter(tree: Any) -> float:
         groups = groups_below_root(tree)
         means = [np.average(vectors[group], axis=0, weights=counts[group]) for group in groups]
-        return sum(float(counts[g] @ ((vectors[g] - m) ** 2).sum(axis=1)) for g, m in zip(groups, means, strict=True))
+        return sum(
+            float(counts[g] @ ((vectors[g] - m) ** 2).sum(axis=1))
+            for g, m in zip(groups, means, strict=True)
+        )
 
     assert by_cost.max_depth == 2
     assert by_cost.arities[0] == 40
@@ -129,14 +146,27 @@ def test_two_levels_are_bounded() -> None:
     assert np.mean([share in (0, 1) for share in unknown]) > 0.8
 
 
-@given(COUNTS, st.sampled_from([2, 3, 4, 7, "sqrt"]), st.sampled_from(["auto", "counts", "size", "cost"]), st.data())
+@given(
+    COUNTS,
+    st.sampled_from([2, 3, 4, 7, "sqrt"]),
+    st.sampled_from(["auto", "counts", "size", "cost"]),
+    st.data(),
+)
 @settings(max_examples=100)
-def test_any_tree_is_a_tree(counts: list[int], arity: Any, balance: Any, data: st.DataObject) -> None:
+def test_any_tree_is_a_tree(
+    counts: list[int], arity: Any, balance: Any, data: st.DataObject
+) -> None:
     n_classes = len(counts)
     leaf_size = data.draw(st.none() | st.integers(1, 40))
     slack = data.draw(st.sampled_from([0.0, 0.3, 0.99]))
     vectors = np.array(
-        data.draw(st.lists(st.sampled_from([0, 0, 1, 2, -5, 1e30, -1e-30]), min_size=n_classes, max_size=n_classes))
+        data.draw(
+            st.lists(
+                st.sampled_from([0, 0, 1, 2, -5, 1e30, -1e-30]),
+                min_size=n_classes,
+                max_size=n_classes,
+            )
+        )
     )
     options = {"arity": arity, "leaf_size": leaf_size, "balance": balance, "slack": slack}
     tree = cluster_tree(counts, vectors[:, None], **options, random_state=0)
@@ -145,14 +175,18 @@ def test_any_tree_is_a_tree(counts: list[int], arity: Any, balance: Any, data: s
         return
     largest = arity if arity != "sqrt" else max(2, round(n_classes**0.5))
     assert tree.arities[0] <= largest
-    assert (tree.arities[1:] <= max(largest, leaf_size or (n_classes if arity == "sqrt" else 0))).all()
+    assert (
+        tree.arities[1:] <= max(largest, leaf_size or (n_classes if arity == "sqrt" else 0))
+    ).all()
 
 
 @given(COUNTS, st.lists(st.integers(2, 5), min_size=1, max_size=3), st.data())
 def test_each_level_has_its_arity(counts: list[int], arity: list[int], data: st.DataObject) -> None:
     leaf_size = data.draw(st.none() | st.integers(1, 8))
     vectors = np.random.default_rng(0).normal(size=(len(counts), 3))
-    tree = cluster_tree(counts, vectors, arity=arity, leaf_size=leaf_size, balance="size", random_state=0)
+    tree = cluster_tree(
+        counts, vectors, arity=arity, leaf_size=leaf_size, balance="size", random_state=0
+    )
     if leaf_size is None:
         assert tree.max_depth <= len(arity) + 1
 
@@ -173,7 +207,11 @@ def test_clusters_within_clusters_are_found() -> None:
     generator = np.random.default_rng(0)
     labels = generator.permutation(np.repeat(np.arange(12), 5))
     groups, centers = labels // 3, generator.normal(size=(4, 8)) * 100
-    vectors = centers[groups] + (generator.normal(size=(12, 8)) * 5)[labels] + generator.normal(size=(60, 8)) * 0.01
+    vectors = (
+        centers[groups]
+        + (generator.normal(size=(12, 8)) * 5)[labels]
+        + generator.normal(size=(60, 8)) * 0.01
+    )
     nested = cluster_tree(60, vectors, arity=(4, 3), random_state=0).to_nested()
     assert sorted(sorted(len(part) for part in group) for group in nested) == [[5, 5, 5]] * 4
     assert all(len(set(labels[part])) == 1 for group in nested for part in group)
@@ -195,7 +233,8 @@ def test_same_seed_same_tree() -> None:
     vectors = np.random.default_rng(0).normal(size=(300, 4))
     for arity in (2, 5, "sqrt"):
         first, same, other = (
-            cluster_tree(300, vectors, arity=arity, random_state=seed) for seed in (7, np.random.default_rng(7), 8)
+            cluster_tree(300, vectors, arity=arity, random_state=seed)
+            for seed in (7, np.random.default_rng(7), 8)
         )
         assert first == same != other
 
@@ -203,13 +242,18 @@ def test_same_seed_same_tree() -> None:
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
 def test_the_scale_of_vectors_does_not_matter(scale: float) -> None:
     vectors, _ = blobs(4, 10)
-    assert cluster_tree(40, vectors * scale, random_state=0) == cluster_tree(40, vectors, random_state=0)
+    assert cluster_tree(40, vectors * scale, random_state=0) == cluster_tree(
+        40, vectors, random_state=0
+    )
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"vectors": np.zeros((3, 2))}, r"shape \(4, d\), one vector for each class, got .* with shape \(3, 2\)"),
+        (
+            {"vectors": np.zeros((3, 2))},
+            r"shape \(4, d\), one vector for each class, got .* with shape \(3, 2\)",
+        ),
         ({"vectors": [["a"]] * 4}, r"array of <U1"),
         ({"vectors": [[0], [1], [np.nan], [2]]}, "got NaN or an infinity for class 2"),
         ({"arity": 1}, "arity .* got 1"),

@@ -13,7 +13,9 @@ from ..random_trees import nested_trees
 
 
 def test_nodes_are_numbered_in_pre_order() -> None:
-    assert tree_from_nested([[1, 0], [3, [2, 4]]]) == SoftmaxTree([1, 2, ~1, ~0, ~3, 3, ~2, ~4], [0, 2, 4, 6, 8])
+    assert tree_from_nested([[1, 0], [3, [2, 4]]]) == SoftmaxTree(
+        [1, 2, ~1, ~0, ~3, 3, ~2, ~4], [0, 2, 4, 6, 8]
+    )
 
 
 def test_tuples_and_numpy_integers() -> None:
@@ -24,7 +26,11 @@ def test_tuples_and_numpy_integers() -> None:
 @pytest.mark.parametrize(
     ("nested", "error", "message"),
     [
-        (["a", 0], TypeError, r"tree_from_nested: items must be lists, tuples or classes, .* got 'a' \(str\)"),
+        (
+            ["a", 0],
+            TypeError,
+            r"tree_from_nested: items must be lists, tuples or classes, .* got 'a' \(str\)",
+        ),
         (["a", ["b", "a"]], ValueError, "tree_from_nested: 'a' occurs twice among the leaves"),
         ([0, True], TypeError, r"True \(bool\)"),
         ([0, -1], TypeError, r"all integers of at least 0, got -1 \(int\)"),
@@ -91,14 +97,38 @@ def test_the_path_of_one_class() -> None:
     [
         ([], ValueError, "paths must have the path of one class or more, got none"),
         ([(0,), (1.0,)], TypeError, "cannot be interpreted as an integer"),
-        ([(0,), (-1,)], ValueError, r"branches must be in 0\.\.1, .* got -1 in the path of class 1"),
-        ([(0, 2), (0, 1)], ValueError, r"branches must be in 0\.\.1, .* got 2 in the path of class 0"),
+        (
+            [(0,), (-1,)],
+            ValueError,
+            r"branches must be in 0\.\.1, .* got -1 in the path of class 1",
+        ),
+        (
+            [(0, 2), (0, 1)],
+            ValueError,
+            r"branches must be in 0\.\.1, .* got 2 in the path of class 0",
+        ),
         ([(0,), ()], ValueError, r"got \(\) of class 1, which is the path of class 0"),
         ([(), ()], ValueError, r"got \(\) of class 0, which is the path of class 1"),
-        ([(0, 1), (0, 0), (1,), (0, 1)], ValueError, r"got \(0, 1\) of class 0, which is the path of class 3"),
-        ([(0,), (1,), (0, 1)], ValueError, r"got \(0\) of class 0, which is the path of class 2 or its prefix"),
-        ([(0,), (2,), (2, 1)], ValueError, r"the node at \(\), on the path of class 1, has no branch 1"),
-        ([(0,), (1, 1), (1, 2)], ValueError, r"the node at \(1\), on the path of class 1, has no branch 0"),
+        (
+            [(0, 1), (0, 0), (1,), (0, 1)],
+            ValueError,
+            r"got \(0, 1\) of class 0, which is the path of class 3",
+        ),
+        (
+            [(0,), (1,), (0, 1)],
+            ValueError,
+            r"got \(0\) of class 0, which is the path of class 2 or its prefix",
+        ),
+        (
+            [(0,), (2,), (2, 1)],
+            ValueError,
+            r"the node at \(\), on the path of class 1, has no branch 1",
+        ),
+        (
+            [(0,), (1, 1), (1, 2)],
+            ValueError,
+            r"the node at \(1\), on the path of class 1, has no branch 0",
+        ),
     ],
 )
 def test_paths_that_are_no_tree(paths: Any, error: type[Exception], message: str) -> None:

@@ -18,7 +18,8 @@ from ..random_trees import nested_trees
 
 def test_the_tree_of_the_reference_implementation() -> None:
     tree = tree_from_nested([[[[7, 8], [6, 5]], [[4, 1], [0, 2]]], [9, 3]])
-    codes = ["0110", "0101", "0111", "11", "0100", "0011", "0010", "0000", "0001", "10"]  # of the classes 0 to 9
+    # of the classes 0 to 9
+    codes = ["0110", "0101", "0111", "11", "0100", "0011", "0010", "0000", "0001", "10"]
     assert ["".join(map(str, tree.path(c)[1])) for c in range(10)] == codes
     assert tree.path(7)[0].tolist() == [0, 1, 2, 3]
 
@@ -83,7 +84,13 @@ def test_statistics(nested: Any) -> None:
     assert tree.expected_depth(counts) == pytest.approx(np.average(lengths, weights=counts))
     assert tree.expected_cost(counts) == pytest.approx(np.average(costs, weights=counts))
     assert tree.depth_statistics(counts) == pytest.approx(
-        (min(lengths), np.median(lengths), np.mean(lengths), max(lengths), np.average(lengths, weights=counts))
+        (
+            min(lengths),
+            np.median(lengths),
+            np.mean(lengths),
+            max(lengths),
+            np.average(lengths, weights=counts),
+        )
     )
     assert tree.depth_statistics().expected == tree.depth_statistics().mean
     assert tree.max_depth == max(lengths)
@@ -91,7 +98,13 @@ def test_statistics(nested: Any) -> None:
 
 def test_one_class_has_no_node() -> None:
     tree = SoftmaxTree([], [0])
-    assert (tree.n_classes, tree.n_nodes, tree.n_scores, tree.max_depth, tree.is_binary) == (1, 0, 0, 0, True)
+    assert (tree.n_classes, tree.n_nodes, tree.n_scores, tree.max_depth, tree.is_binary) == (
+        1,
+        0,
+        0,
+        0,
+        True,
+    )
     assert [part.tolist() for part in tree.paths()] == [[0, 0], [], []]
     assert [part.tolist() for part in tree.path(0)] == [[], []]
     assert (tree.class_parent.tolist(), tree.class_branch.tolist()) == ([-1], [-1])
@@ -126,9 +139,17 @@ def test_drawing() -> None:
         "├── class 1",
         "└── class 4",
     ]
-    assert tree.draw("abcde", max_lines=3).splitlines() == ["node 0", "├── node 1", "│   ├── c", "... and 5 more lines"]
+    assert tree.draw("abcde", max_lines=3).splitlines() == [
+        "node 0",
+        "├── node 1",
+        "│   ├── c",
+        "... and 5 more lines",
+    ]
     assert tree.draw(max_lines=None) == tree.draw()
-    with pytest.raises(ValueError, match=r"SoftmaxTree\.draw: names must have one name for each of 5 classes, got 2"):
+    with pytest.raises(
+        ValueError,
+        match=r"SoftmaxTree\.draw: names must have one name for each of 5 classes, got 2",
+    ):
         tree.draw(["a", "b"])
 
 
@@ -150,21 +171,61 @@ def test_a_chain_deeper_than_the_stack() -> None:
 @pytest.mark.parametrize(
     ("children", "offsets", "error", "message"),
     [
-        ([0.0, 1.0], [0, 2], TypeError, r"children must be a one-dimensional array of integers, got .* float64"),
+        (
+            [0.0, 1.0],
+            [0, 2],
+            TypeError,
+            r"children must be a one-dimensional array of integers, got .* float64",
+        ),
         ([[-1, -2]], [0, 2], TypeError, r"children .* shape \(1, 2\)"),
-        ([-1, -2], [], ValueError, r"offsets must ascend from 0 to the number of children, 2, got \[\]"),
+        (
+            [-1, -2],
+            [],
+            ValueError,
+            r"offsets must ascend from 0 to the number of children, 2, got \[\]",
+        ),
         ([-1, -2], [0, 3], ValueError, r"the number of children, 2, got \[0, 3\]"),
         ([-1, -2], [1, 2], ValueError, r"ascend from 0"),
         ([1, -1, -2, -3], [0, 3, 2, 4], ValueError, r"ascend from 0"),
-        ([1, -1, -2], [0, 2, 3], ValueError, r"two or more children, got 1 for node 1\. Replace the node by its child"),
+        (
+            [1, -1, -2],
+            [0, 2, 3],
+            ValueError,
+            r"two or more children, got 1 for node 1\. Replace the node by its child",
+        ),
         ([1, -1, -2, -3], [0, 2, 2, 4], ValueError, r"got 0 for node 1"),
-        ([2, -1, -2, -3], [0, 2, 4], ValueError, r"node 0 has the child 2, which does not exist: there are 2 inner"),
-        ([0, -1, -2, -3], [0, 2, 4], ValueError, r"node 0 has the child 0, which must have a larger number"),
-        ([1, -1, 2, -2, 1, -3], [0, 2, 4, 6], ValueError, r"node 2 has the child 1, which must have a larger number"),
+        (
+            [2, -1, -2, -3],
+            [0, 2, 4],
+            ValueError,
+            r"node 0 has the child 2, which does not exist: there are 2 inner",
+        ),
+        (
+            [0, -1, -2, -3],
+            [0, 2, 4],
+            ValueError,
+            r"node 0 has the child 0, which must have a larger number",
+        ),
+        (
+            [1, -1, 2, -2, 1, -3],
+            [0, 2, 4, 6],
+            ValueError,
+            r"node 2 has the child 1, which must have a larger number",
+        ),
         ([1, 1, -1, -2], [0, 2, 4], ValueError, r"one parent, got 0 and 0 for node 1"),
         ([-3, -4, -1, -2], [0, 2, 4], ValueError, r"one parent, got none for node 1"),
-        ([1, -1, -2, -2], [0, 2, 4], ValueError, r"tree of 3 leaves class 1 occurs twice, below the nodes 1 and 1"),
-        ([1, -1, -4, -2], [0, 2, 4], ValueError, r"tree of 3 leaves class 2 is missing, and the largest class is 3"),
+        (
+            [1, -1, -2, -2],
+            [0, 2, 4],
+            ValueError,
+            r"tree of 3 leaves class 1 occurs twice, below the nodes 1 and 1",
+        ),
+        (
+            [1, -1, -4, -2],
+            [0, 2, 4],
+            ValueError,
+            r"tree of 3 leaves class 2 is missing, and the largest class is 3",
+        ),
     ],
 )
 def test_what_is_no_tree(children: Any, offsets: Any, error: type[Exception], message: str) -> None:
@@ -175,19 +236,25 @@ def test_what_is_no_tree(children: Any, offsets: Any, error: type[Exception], me
 def test_wrong_questions_are_named() -> None:
     tree = complete_tree(3)
     for wrong in (3, -1):
-        with pytest.raises(IndexError, match=rf"SoftmaxTree\.path: class_index must be in 0\.\.2, got {wrong}"):
+        with pytest.raises(
+            IndexError, match=rf"SoftmaxTree\.path: class_index must be in 0\.\.2, got {wrong}"
+        ):
             tree.path(wrong)
         with pytest.raises(
-            IndexError, match=rf"SoftmaxTree\.to_nested: node must be an inner node in 0\.\.1, got {wrong}"
+            IndexError,
+            match=rf"SoftmaxTree\.to_nested: node must be an inner node in 0\.\.1, got {wrong}",
         ):
             tree.to_nested(wrong)
     with pytest.raises(
-        ValueError, match=r"expected_depth: counts must be one for each of 3 classes.* got 2 with the sum 3"
+        ValueError,
+        match=r"expected_depth: counts must be one for each of 3 classes.* got 2 with the sum 3",
     ):
         tree.expected_depth([1, 2])
     with pytest.raises(ValueError, match=r"expected_cost: .* not all zero, got 3 with the sum 0"):
         tree.expected_cost([0, 0, 0])
-    with pytest.raises(ValueError, match=r"from_arrays: .* but offsets is not among \['children'\]"):
+    with pytest.raises(
+        ValueError, match=r"from_arrays: .* but offsets is not among \['children'\]"
+    ):
         SoftmaxTree.from_arrays({"children": [-1, -2]})
 
 

@@ -43,7 +43,9 @@ def expected_pairs(n_words: int, probability: float) -> float:
 def sharing_probability(n_words: int, probability: float) -> float:
     """Return the probability that a word collides with any other, as if pairs were independent."""
     n_others = max(n_words - 1, 0)
-    return -math.expm1(n_others * math.log1p(-probability)) if probability < 1 else float(n_others > 0)
+    return (
+        -math.expm1(n_others * math.log1p(-probability)) if probability < 1 else float(n_others > 0)
+    )
 
 
 def count_collisions(ids: NDArray[np.int64]) -> tuple[int, int]:
@@ -63,12 +65,17 @@ def ids_by_constants(
     variant: str, sizes: TableSizes, words: NDArray[np.int64], constants: NDArray[np.uint64]
 ) -> dict[str, NDArray[np.int64]]:
     """Return an id of each word for each kind of collision; words with equal ids collide."""
-    rows, slots = locate_ids(words, constants, sizes.n_embeddings, sizes.n_buckets, VARIANTS.index(variant))
+    rows, slots = locate_ids(
+        words, constants, sizes.n_embeddings, sizes.n_buckets, VARIANTS.index(variant)
+    )
     slot_sizes = [sizes.n_buckets] * sizes.n_hashes
     components = _combine(list(slots.T), slot_sizes)
     if variant == "paper":
         return {"embedding": rows.astype(np.int64), "components": components}
-    return {"embedding": _combine([rows, *slots.T], [sizes.n_embeddings, *slot_sizes]), "components": components}
+    return {
+        "embedding": _combine([rows, *slots.T], [sizes.n_embeddings, *slot_sizes]),
+        "components": components,
+    }
 
 
 def _combine(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:

@@ -19,7 +19,12 @@ from benchmarks.recipes.collisions.counts import (
     seeded_constants,
     sharing_probability,
 )
-from benchmarks.recipes.collisions.report import parse_sizes, plot_collisions, reference_bound, report_collisions
+from benchmarks.recipes.collisions.report import (
+    parse_sizes,
+    plot_collisions,
+    reference_bound,
+    report_collisions,
+)
 from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import setting
 from sklearn_hashnlp.text import HashingNgramVectorizer
@@ -49,16 +54,23 @@ class CollisionsSettings:
     """Settings of the experiment; the metadata of each field describe it."""
 
     tables: tuple[str, ...] = setting(
-        ("500:30:2", "1000:10:4", "2000:1000:1", "2000:100:2"), "table sizes n:B:k of the simulation"
+        ("500:30:2", "1000:10:4", "2000:1000:1", "2000:100:2"),
+        "table sizes n:B:k of the simulation",
     )
-    words: tuple[int, ...] = setting((500, 1000, 2000, 4000, 8000, 16000), "numbers of words of the simulation")
-    column_words: tuple[int, ...] = setting((100_000, 300_000, 1_000_000), "numbers of words to hash to columns")
+    words: tuple[int, ...] = setting(
+        (500, 1000, 2000, 4000, 8000, 16000), "numbers of words of the simulation"
+    )
+    column_words: tuple[int, ...] = setting(
+        (100_000, 300_000, 1_000_000), "numbers of words to hash to columns"
+    )
     examples: tuple[str, ...] = setting(
         ("1000000000:10000000:1000000:2", "4000:500:30:2"), "examples by formula, V:n:B:k"
     )
     pairs: int = setting(2000, "expected number of colliding pairs in each row of the table")
     max_words: int = setting(8_000_000, "maximum number of words to hash in each row")
-    min_trials: int = setting(50, "minimum number of trials in each row, 2 or more; a twentieth of it for columns")
+    min_trials: int = setting(
+        50, "minimum number of trials in each row, 2 or more; a twentieth of it for columns"
+    )
 
 
 _QUICK = CollisionsSettings(
@@ -87,7 +99,9 @@ def _steps(settings: CollisionsSettings) -> list[Result]:
         {"part": "hash embedding", "variant": variant, "tables": tables, "n_words": n_words}
         for tables, variant, n_words in product(settings.tables, _VARIANTS, settings.words)
     ]
-    columns: list[Result] = [{"part": "columns", "n_words": n_words} for n_words in settings.column_words]
+    columns: list[Result] = [
+        {"part": "columns", "n_words": n_words} for n_words in settings.column_words
+    ]
     examples: list[Result] = [
         {"part": "formulas", "tables": tables, "n_words": n_words}
         for n_words, tables in map(_parse_example, settings.examples)
@@ -95,7 +109,10 @@ def _steps(settings: CollisionsSettings) -> list[Result]:
     steps = simulated + columns + examples
     for step in steps:
         if step["n_words"] < 2:
-            raise ValueError(f"The number of words must be at least 2, so that any can collide, got {step['n_words']}.")
+            raise ValueError(
+                "The number of words must be at least 2, so that any can collide, got "
+                f"{step['n_words']}."
+            )
         if "tables" in step:
             parse_sizes(step["tables"])
     return steps
@@ -122,7 +139,9 @@ def _simulate(step: Result, settings: CollisionsSettings, seed: int) -> Result:
     n_words = step["n_words"]
     sizes = parse_sizes(step["tables"])
     chances = {kind: pair_probability(variant, kind, sizes) for kind in _KINDS}
-    n_trials = _trials_needed(n_words, chances["embedding"], settings.pairs, settings.max_words, settings.min_trials)
+    n_trials = _trials_needed(
+        n_words, chances["embedding"], settings.pairs, settings.max_words, settings.min_trials
+    )
     # The seed of a row depends on the row alone: its counts do not change with the other rows.
     sequence = np.random.SeedSequence((seed, _VARIANTS.index(variant), n_words, *sizes))
     generator = np.random.default_rng(sequence)
@@ -150,7 +169,9 @@ def _hash_to_columns(step: Result, settings: CollisionsSettings, seed: int) -> R
         while len(words) < n_words:
             values = generator.integers(2**64, size=n_words - len(words), dtype=np.uint64)
             words |= {f"{value:016x}" for value in values}
-        trials.append(count_collisions(vectorizer.transform(sorted(words)).indices.astype(np.int64)))
+        trials.append(
+            count_collisions(vectorizer.transform(sorted(words)).indices.astype(np.int64))
+        )
     shared = {"column": _sums(trials, chance)}
     return {"n_trials": n_trials, "shared": shared, "seconds": round(perf_counter() - start, 3)}
 
@@ -175,13 +196,19 @@ def _sums(trials: list[tuple[int, int]], chance: float) -> Result:
 
 def _evaluate_formulas(step: Result) -> Result:
     n_words, sizes = step["n_words"], parse_sizes(step["tables"])
-    chances = {f"{variant}, {kind}": pair_probability(variant, kind, sizes) for variant in _VARIANTS for kind in _KINDS}
+    chances = {
+        f"{variant}, {kind}": pair_probability(variant, kind, sizes)
+        for variant in _VARIANTS
+        for kind in _KINDS
+    }
     chances["column"] = 1 / N_COLUMNS
     return {
         "chances": chances,
         "expected_pairs": {name: expected_pairs(n_words, q) for name, q in chances.items()},
         "expected_sharing": {name: sharing_probability(n_words, q) for name, q in chances.items()},
-        "reference_bounds": {variant: reference_bound(variant, n_words, sizes) for variant in _VARIANTS},
+        "reference_bounds": {
+            variant: reference_bound(variant, n_words, sizes) for variant in _VARIANTS
+        },
     }
 
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 _LEVEL = 0.05
 
 # Printed by the reference for its example, where its formulas give other values.
-_PRINTED = {("improved", 10**9, "10000000:1000000:2"): "0.01", ("paper", 10**9, "10000000:1000000:2"): "1"}
+_PRINTED = {
+    ("improved", 10**9, "10000000:1000000:2"): "0.01",
+    ("paper", 10**9, "10000000:1000000:2"): "1",
+}
 
 _TITLES = {
     "embedding": "Colliding pairs of words: same embedding (importance row and components, in order)",
@@ -29,16 +32,17 @@ _TITLES = {
     "column": "Colliding pairs of words: same column out of 2,147,483,647 of the vectorizer",
 }
 _COLUMN_NOTE = (
-    "No hash embedding can distinguish such words, whatever its sizes; with alternate_sign half of the pairs have "
-    "opposite signs."
+    "No hash embedding can distinguish such words, whatever its sizes; with alternate_sign half "
+    "of the pairs have opposite signs."
 )
 _EXAMPLE_NOTES = (
-    "The reference's formulas: p = 1 - (1 - 1/out)^(V - 1) of each hash function; p_h p_u for the improved variant, "
-    "the probability that some word has the same h and some word, maybe another, has the same u; "
-    "p_D1 + (1 - p_D1) p_D2 for the paper's, which also counts words with the same components only. Both are upper "
-    "bounds.",
-    "Same column: one of 2,147,483,647, the index of a word in the vectorizer, a hash of 31 bits. Words in the same "
-    "column share everything after it: beyond n B^k = 2,147,483,647, larger tables distinguish no more words.",
+    "The reference's formulas: p = 1 - (1 - 1/out)^(V - 1) of each hash function; p_h p_u for "
+    "the improved variant, the probability that some word has the same h and some word, maybe "
+    "another, has the same u; p_D1 + (1 - p_D1) p_D2 for the paper's, which also counts words "
+    "with the same components only. Both are upper bounds.",
+    "Same column: one of 2,147,483,647, the index of a word in the vectorizer, a hash of 31 "
+    "bits. Words in the same column share everything after it: beyond n B^k = 2,147,483,647, "
+    "larger tables distinguish no more words.",
 )
 
 
@@ -85,15 +89,18 @@ def parse_sizes(text: str) -> TableSizes:
         sizes = TableSizes(0, 0, 0)
     if not (2 <= min(sizes[:2]) <= max(sizes[:2]) < 2**31 and 1 <= sizes.n_hashes <= 30):
         raise ValueError(
-            "Sizes of tables must be given as n:B:k, such as 500:30:2, n and B from 2 to 2147483647 and k from 1 to "
-            f"30, got {text!r}."
+            "Sizes of tables must be given as n:B:k, such as 500:30:2, n and B from 2 to "
+            f"2147483647 and k from 1 to 30, got {text!r}."
         )
     return sizes
 
 
 def reference_bound(variant: str, n_words: int, sizes: TableSizes) -> float:
     """Return the reference's upper bound of the probability that a word collides with any other."""
-    row, choice = sharing_probability(n_words, 1 / sizes.n_embeddings), 1 / sizes.n_buckets**sizes.n_hashes
+    row, choice = (
+        sharing_probability(n_words, 1 / sizes.n_embeddings),
+        1 / sizes.n_buckets**sizes.n_hashes,
+    )
     if variant == "improved":
         return row * sharing_probability(n_words, choice)
     return row + (1 - row) * sharing_probability(sizes.n_embeddings, choice)
@@ -116,7 +123,10 @@ def plot_collisions(results: Sequence[Result], figure: Figure) -> None:
     for tables, group in _by_tables(rows, "improved").items():
         _draw_pairs(improved, _name(tables), group)
     paper.set_title("paper: q = 1/n")
-    by_n_embeddings = {parse_sizes(tables).n_embeddings: group for tables, group in _by_tables(rows, "paper").items()}
+    by_n_embeddings = {
+        parse_sizes(tables).n_embeddings: group
+        for tables, group in _by_tables(rows, "paper").items()
+    }
     for n_embeddings, group in by_n_embeddings.items():
         _draw_pairs(paper, f"n = {n_embeddings:,}", group)
     shares.set_title("share of colliding words")
@@ -126,7 +136,14 @@ def plot_collisions(results: Sequence[Result], figure: Figure) -> None:
 
 
 def _draw_pairs(ax: Axes, name: str, rows: Sequence[_Row]) -> None:
-    _draw(ax, name, "colliding pairs", rows, [row.expected for row in rows], [row.pairs for row in rows])
+    _draw(
+        ax,
+        name,
+        "colliding pairs",
+        rows,
+        [row.expected for row in rows],
+        [row.pairs for row in rows],
+    )
 
 
 def _draw_shares(ax: Axes, variant: str, tables: str, rows: Sequence[_Row]) -> None:
@@ -192,7 +209,11 @@ def _mean(group: Sequence[Result], name: str, n_trials: int) -> _Mean:
 def _tables(results: Sequence[Result]) -> list[Table]:
     tables = [_simulation_table(kind, rows) for kind in _TITLES if (rows := _merge(results, kind))]
     # Formulas do not depend on the seed.
-    examples = {(result["n_words"], result["tables"]): result for result in results if result["part"] == "formulas"}
+    examples = {
+        (result["n_words"], result["tables"]): result
+        for result in results
+        if result["part"] == "formulas"
+    }
     if examples:
         tables.append(_formula_table(list(examples.values()), _merge(results, "embedding")))
     return tables
@@ -225,11 +246,14 @@ def _simulation_table(kind: str, rows: Sequence[_Row]) -> Table:
     else:
         verdict = f"Counts are NOT consistent with the formula in {consistent.count(False)} of {len(rows)} rows"
     notes = [
-        f"{verdict}, at a family-wise significance level of {_LEVEL:.0%} (Holm). The largest |z| is {max_abs_z:.2f}, "
-        f"the root mean square of z {math.sqrt(sum_of_squares / len(rows)):.2f} (expected: 1).",
+        f"{verdict}, at a family-wise significance level of {_LEVEL:.0%} (Holm). The largest |z| "
+        f"is {max_abs_z:.2f}, the root mean square of z "
+        f"{math.sqrt(sum_of_squares / len(rows)):.2f} (expected: 1).",
         *([] if embedded else [_COLUMN_NOTE]),
     ]
-    return Table(_TITLES[kind], [*(("variant", "n:B:k") if embedded else ()), *header], cells, notes)
+    return Table(
+        _TITLES[kind], [*(("variant", "n:B:k") if embedded else ()), *header], cells, notes
+    )
 
 
 def _formula_table(examples: Sequence[Result], counted: Sequence[_Row]) -> Table:
@@ -246,22 +270,39 @@ def _formula_table(examples: Sequence[Result], counted: Sequence[_Row]) -> Table
         rows += [
             formula(f"{variant}: q of a pair", "chances", whole),
             formula(f"{variant}: colliding pairs, expected", "expected_pairs", whole),
-            [f"{variant}: colliding pairs, counted", *(_number(row.pairs.value) if row else "-" for row in matches)],
-            formula(f"{variant}: share of colliding words, 1 - (1 - q)^(V - 1)", "expected_sharing", whole),
+            [
+                f"{variant}: colliding pairs, counted",
+                *(_number(row.pairs.value) if row else "-" for row in matches),
+            ],
+            formula(
+                f"{variant}: share of colliding words, 1 - (1 - q)^(V - 1)",
+                "expected_sharing",
+                whole,
+            ),
             [
                 f"{variant}: share of colliding words, counted",
                 *(_number(row.share.value) if row else "-" for row in matches),
             ],
-            formula(f"{variant}: upper bound by the reference's formula", "reference_bounds", variant),
-            [f"{variant}: upper bound printed by the reference", *(_PRINTED.get(key, "-") for key in keys)],
+            formula(
+                f"{variant}: upper bound by the reference's formula", "reference_bounds", variant
+            ),
+            [
+                f"{variant}: upper bound printed by the reference",
+                *(_PRINTED.get(key, "-") for key in keys),
+            ],
         ]
     rows += [
-        formula("paper: pairs with the same components, expected", "expected_pairs", "paper, components"),
+        formula(
+            "paper: pairs with the same components, expected", "expected_pairs", "paper, components"
+        ),
         formula("same column: q of a pair", "chances", "column"),
         formula("same column: pairs, expected", "expected_pairs", "column"),
         formula("same column: share of colliding words", "expected_sharing", "column"),
     ]
-    header = ["", *(f"{example['n_words']:,} words, {_name(example['tables'])}" for example in examples)]
+    header = [
+        "",
+        *(f"{example['n_words']:,} words, {_name(example['tables'])}" for example in examples),
+    ]
     return Table("Colliding words by formula", header, rows, _EXAMPLE_NOTES)
 
 

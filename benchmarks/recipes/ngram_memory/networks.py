@@ -23,7 +23,8 @@ _TAPS = 4  # of the convolution
 class Variant:
     """A network and its memory."""
 
-    memory: Literal["none", "hash", "dictionary"] = "hash"  # of a dictionary, the most frequent n-grams have rows
+    # of a dictionary, the most frequent n-grams have rows
+    memory: Literal["none", "hash", "dictionary"] = "hash"
     orders: tuple[int, ...] = (2, 3)
     rows: int = 2**17  # of each table
     heads: int = 1
@@ -51,12 +52,17 @@ class Block(nn.Module):
         self.n_heads = max(dim // _HEAD_DIM, 1)
         self.attention_norm, self.linear_norm = nn.RMSNorm(dim), nn.RMSNorm(dim)
         self.qkv, self.out = nn.Linear(dim, 3 * dim, bias=False), nn.Linear(dim, dim, bias=False)
-        self.up, self.down = nn.Linear(dim, 4 * dim, bias=False), nn.Linear(4 * dim, dim, bias=False)
+        self.up, self.down = (
+            nn.Linear(dim, 4 * dim, bias=False),
+            nn.Linear(4 * dim, dim, bias=False),
+        )
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Return the hidden states after the block, of shape (batch, time, dim)."""
         batch, length, dim = hidden.shape
-        qkv = self.qkv(self.attention_norm(hidden)).view(batch, length, 3, self.n_heads, dim // self.n_heads)
+        qkv = self.qkv(self.attention_norm(hidden)).view(
+            batch, length, 3, self.n_heads, dim // self.n_heads
+        )
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
         attended = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         hidden = hidden + self.out(attended.transpose(1, 2).reshape(batch, length, dim))
@@ -69,7 +75,10 @@ class Transformer(nn.Module):
 
     def __init__(self, n_ids: int, context: int, variant: Variant) -> None:
         super().__init__()
-        self.tokens, self.positions = nn.Embedding(n_ids, variant.dim), nn.Embedding(context, variant.dim)
+        self.tokens, self.positions = (
+            nn.Embedding(n_ids, variant.dim),
+            nn.Embedding(context, variant.dim),
+        )
         self.blocks = nn.ModuleList([Block(variant.dim) for _ in range(variant.n_blocks)])
         self.norm, self.head = nn.RMSNorm(variant.dim), nn.Linear(variant.dim, n_ids, bias=False)
         self.place = variant.place
@@ -134,7 +143,9 @@ class Memory(nn.Module):
         self.embedding = embedding
         self.value = nn.Linear(variant.row_dim, variant.dim, bias=False)
         self.gate = Gate(variant.row_dim, variant.dim) if variant.gate else None
-        self.convolution = Convolution(variant.dim, max(variant.orders)) if variant.convolution else None
+        self.convolution = (
+            Convolution(variant.dim, max(variant.orders)) if variant.convolution else None
+        )
 
     def forward(self, hidden: Tensor, ids: Tensor) -> Tensor:
         """Return hidden states with the values of their n-grams, (batch, time, dim)."""
@@ -157,7 +168,9 @@ class DictionaryEmbedding(nn.Module):
         self.n_ids = n_ids
         self.keys = []
         for order in variant.orders:
-            keys, counts = np.unique(ngram_keys(text, order, n_ids)[within_articles(text, order)], return_counts=True)
+            keys, counts = np.unique(
+                ngram_keys(text, order, n_ids)[within_articles(text, order)], return_counts=True
+            )
             self.keys.append(np.sort(keys[np.argsort(-counts, kind="stable")[: variant.rows]]))
         self.absent = sum(map(len, self.keys))  # a row that stays zero
         self.weight = nn.Parameter(torch.zeros(self.absent + 1, variant.row_dim))
@@ -169,12 +182,18 @@ class DictionaryEmbedding(nn.Module):
         first = 0
         for row, order, keys in zip(rows, self.orders, self.keys, strict=True):
             if ids.shape[1] >= order:
-                wanted = np.stack([ngram_keys(sequence, order, self.n_ids) for sequence in ids.numpy()])
+                wanted = np.stack(
+                    [ngram_keys(sequence, order, self.n_ids) for sequence in ids.numpy()]
+                )
                 exists = np.stack([within_articles(sequence, order) for sequence in ids.numpy()])
                 at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-                row[:, order - 1 :] = np.where(exists & (keys[at] == wanted), first + at, self.absent)
+                row[:, order - 1 :] = np.where(
+                    exists & (keys[at] == wanted), first + at, self.absent
+                )
             first += len(keys)
-        vectors = functional.embedding(torch.from_numpy(rows), self.weight, sparse=True, padding_idx=self.absent)
+        vectors = functional.embedding(
+            torch.from_numpy(rows), self.weight, sparse=True, padding_idx=self.absent
+        )
         return vectors.sum(dim=0)
 
 

@@ -26,7 +26,8 @@ of plain, hash and dense once more with --set seconds=900 --set variants=plain,h
 _VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {"memory": "none"},
     "hash": {},
-    "dense": {"memory": "none", "dim": 640, "n_blocks": 5, "learning_rate": 3e-3},  # the parameters of hash
+    # the parameters of hash
+    "dense": {"memory": "none", "dim": 640, "n_blocks": 5, "learning_rate": 3e-3},
     "dictionary": {"memory": "dictionary"},
     "2**20 rows": {"rows": 2**20},
     "2**14 rows": {"rows": 2**14},
@@ -59,13 +60,19 @@ class NgramMemorySettings:
     """Settings of the experiment; the metadata of each field describe it."""
 
     unit: Literal["bytes", "words"] = setting("bytes", "bytes or words")
-    data: str = setting("", "folder with paragraphs.txt; empty: wikipedia in the folder HASHNLP_DATA", recorded=False)
+    data: str = setting(
+        "",
+        "folder with paragraphs.txt; empty: wikipedia in the folder HASHNLP_DATA",
+        recorded=False,
+    )
     variants: tuple[str, ...] = setting((), "names of variants; none: all")
     device: Literal["cpu", "cuda"] = setting("cpu", "cpu: one thread; cuda: a GPU")
     seconds: int = setting(300, "seconds of training, of the thread or the GPU")
     batch: int = setting(4, "sequences per step")
     context: int = setting(128, "tokens of a sequence")
-    learning_rate: float = setting(0.0, "learning rate of AdamW for a network of 256 columns; 0: that of the variant")
+    learning_rate: float = setting(
+        0.0, "learning rate of AdamW for a network of 256 columns; 0: that of the variant"
+    )
     table_lr: float = setting(0.0, "learning rate of the tables; 0: that of the variant")
     vocabulary_size: int = setting(8192, "words; others are one unknown word")
     n_eval: int = setting(2**17, "tokens of the validation and of the test text")
@@ -75,7 +82,8 @@ class NgramMemorySettings:
 def variants_of(settings: NgramMemorySettings) -> list[str]:
     """Return the names of the variants of a run."""
     names = settings.variants or VARIANTS[settings.unit]
-    return [name for name in names if settings.device == "cpu" or name != "dictionary"]  # it is searched in numpy
+    # it is searched in numpy
+    return [name for name in names if settings.device == "cpu" or name != "dictionary"]
 
 
 def _n_results(settings: NgramMemorySettings) -> int:
@@ -90,10 +98,16 @@ def _run(settings: NgramMemorySettings, run: Run) -> Iterator[Result]:
 
     needed = f"ngram-memory-{settings.unit} needs a folder with paragraphs.txt, a text"
     folder = find_text(settings.data, "wikipedia", needed, run.folder)
-    corpus = read_corpus(folder / "paragraphs.txt", settings.unit, settings.vocabulary_size, settings.n_characters)
-    budget = Budget(settings.seconds, settings.batch, settings.context, settings.n_eval, settings.device)
+    corpus = read_corpus(
+        folder / "paragraphs.txt", settings.unit, settings.vocabulary_size, settings.n_characters
+    )
+    budget = Budget(
+        settings.seconds, settings.batch, settings.context, settings.n_eval, settings.device
+    )
     where = {} if settings.device == "cpu" else {"gpu": torch.cuda.get_device_name()}
-    rates = {name: rate for name in ("learning_rate", "table_lr") if (rate := getattr(settings, name))}
+    rates = {
+        name: rate for name in ("learning_rate", "table_lr") if (rate := getattr(settings, name))
+    }
     names = variants_of(settings)
     for index, name in enumerate(names[len(run.previous) :], len(run.previous)):
         run.log(f"{settings.unit}: {name}")
@@ -102,8 +116,17 @@ def _run(settings: NgramMemorySettings, run: Run) -> Iterator[Result]:
         def progress(share: float, done: int = index) -> None:
             run.progress(round(1000 * (done + share)), 1000 * len(names))
 
-        measured = train_variant(variant, corpus, budget, seed=run.seed, log=run.log, progress=progress)
-        yield {"part": "test", "unit": settings.unit, "variant": name, "unknown": corpus.unknown, **where, **measured}
+        measured = train_variant(
+            variant, corpus, budget, seed=run.seed, log=run.log, progress=progress
+        )
+        yield {
+            "part": "test",
+            "unit": settings.unit,
+            "variant": name,
+            "unknown": corpus.unknown,
+            **where,
+            **measured,
+        }
 
 
 def _recipe(unit: Literal["bytes", "words"]) -> Recipe:
@@ -113,7 +136,14 @@ def _recipe(unit: Literal["bytes", "words"]) -> Recipe:
         summary=f"A small transformer on {unit} with and without hashed n-grams, at equal processor time",
         description=_DESCRIPTION,
         settings=settings,
-        quick=replace(settings, data=STDLIB, seconds=1, n_eval=2048, n_characters=200_000, variants=("plain", "hash")),
+        quick=replace(
+            settings,
+            data=STDLIB,
+            seconds=1,
+            n_eval=2048,
+            n_characters=200_000,
+            variants=("plain", "hash"),
+        ),
         run=_run,
         n_results=_n_results,
         report=report,

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 BASE = "hash"
 _HEADER = (
-    *("variant", "dense parameters", "in tables", "tokens trained", "n-grams per row, by order", "bits per byte"),
+    *(
+        "variant",
+        "dense parameters",
+        "in tables",
+        "tokens trained",
+        "n-grams per row, by order",
+        "bits per byte",
+    ),
     *("with int8 rows", f"difference from {BASE}", "95 % interval"),
 )
 
@@ -28,9 +35,13 @@ class Difference(NamedTuple):
     half: float  # of its 95 % interval; NaN for fewer than two seeds
 
 
-def group_runs(results: Sequence[Result]) -> dict[tuple[str, str, int, int], dict[str, list[Result]]]:
+def group_runs(
+    results: Sequence[Result],
+) -> dict[tuple[str, str, int, int], dict[str, list[Result]]]:
     """Return results by unit, GPU if any, training seconds and batch rows, and then by variant."""
-    groups: dict[tuple[str, str, int, int], dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
+    groups: dict[tuple[str, str, int, int], dict[str, list[Result]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for result in results:
         settings = result["settings"]
         key = result["unit"], result.get("gpu", ""), settings["seconds"], settings["batch"]
@@ -41,17 +52,24 @@ def group_runs(results: Sequence[Result]) -> dict[tuple[str, str, int, int], dic
 def differences(variants: dict[str, list[Result]]) -> dict[str, Difference]:
     """Compare each variant with ``hash``, seed by seed and only on the same processor.
 
-    Intervals are from the pooled spread of the differences: of the variants with tables, and of those without.
+    Intervals are from the pooled spread of the differences: of the variants with tables, and of
+    those without.
     """
     base = {_pair(result): result["test_bits"] for result in variants.get(BASE, [])}
     paired = {
-        name: [result["test_bits"] - base[_pair(result)] for result in runs if _pair(result) in base]
+        name: [
+            result["test_bits"] - base[_pair(result)] for result in runs if _pair(result) in base
+        ]
         for name, runs in variants.items()
         if name != BASE
     }
     compared: dict[str, Difference] = {}
     for has_tables in (False, True):
-        group = {name: values for name, values in paired.items() if (variants[name][0]["n_table"] > 0) == has_tables}
+        group = {
+            name: values
+            for name, values in paired.items()
+            if (variants[name][0]["n_table"] > 0) == has_tables
+        }
         compared |= _pooled(group)
     return {name: compared[name] for name in paired if name in compared}
 
@@ -65,10 +83,17 @@ def _pooled(paired: dict[str, list[float]]) -> dict[str, Difference]:
 
     several = [values for values in paired.values() if len(values) > 1]
     degrees = sum(len(values) - 1 for values in several)
-    spread = math.sqrt(sum(statistics.variance(v) * (len(v) - 1) for v in several) / degrees) if degrees else math.nan
+    spread = (
+        math.sqrt(sum(statistics.variance(v) * (len(v) - 1) for v in several) / degrees)
+        if degrees
+        else math.nan
+    )
     factor = float(t.ppf(0.975, degrees)) * spread if degrees else math.nan
     return {
-        name: Difference(statistics.mean(values), factor / math.sqrt(len(values)) if len(values) > 1 else math.nan)
+        name: Difference(
+            statistics.mean(values),
+            factor / math.sqrt(len(values)) if len(values) > 1 else math.nan,
+        )
         for name, values in paired.items()
         if values
     }
@@ -79,7 +104,9 @@ def report(results: Sequence[Result]) -> list[Table]:
     tables = []
     for (unit, gpu, seconds, _), variants in sorted(group_runs(results).items()):
         compared, rows = differences(variants), []
-        for name in sorted(variants, key=lambda name: compared[name].mean if name in compared else 0.0):
+        for name in sorted(
+            variants, key=lambda name: compared[name].mean if name in compared else 0.0
+        ):
             runs, difference = variants[name], compared.get(name)
             rows.append(
                 [
@@ -91,17 +118,27 @@ def report(results: Sequence[Result]) -> list[Table]:
                     f"{_mean(runs, 'test_bits'):.3f}",
                     f"{_mean(runs, 'test_bits_int8'):.3f}" if "test_bits_int8" in runs[0] else "",
                     "" if difference is None else f"{difference.mean:+.3f}",
-                    "" if difference is None or math.isnan(difference.half) else _interval(difference),
+                    ""
+                    if difference is None or math.isnan(difference.half)
+                    else _interval(difference),
                 ]
             )
         runs = [run for group in variants.values() for run in group]
         n_seeds, n_processors = (len({_pair(run)[index] for run in runs}) for index in (0, 1))
-        notes = [f"{n_seeds} seeds; lower is better." if n_seeds > 1 else "One seed; lower is better."]
+        notes = [
+            f"{n_seeds} seeds; lower is better." if n_seeds > 1 else "One seed; lower is better."
+        ]
         if n_processors > 1:
-            notes.append(f"Runs on {n_processors} processors: differences are those of runs on the same one.")
+            notes.append(
+                f"Runs on {n_processors} processors: differences are those of runs on the same one."
+            )
         if unknown := max(run["unknown"] for run in runs):
-            notes.append(f"{unknown:.1%} of the test words are not in the vocabulary and count as one word.")
-        time = f"{seconds} seconds of an {gpu}" if gpu else f"{seconds / 60:.0f} minutes of a thread"
+            notes.append(
+                f"{unknown:.1%} of the test words are not in the vocabulary and count as one word."
+            )
+        time = (
+            f"{seconds} seconds of an {gpu}" if gpu else f"{seconds / 60:.0f} minutes of a thread"
+        )
         columns = [column for column in zip(_HEADER, *rows, strict=True) if any(column[1:])]
         header, *cells = zip(*columns, strict=True)
         tables.append(Table(f"{unit.capitalize()}, {time}", header, cells, notes))
@@ -113,18 +150,30 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
     by_size = sorted(group_runs(results).items(), key=lambda group: len(group[1]))
     groups = {unit: variants for (unit, *_), variants in by_size if _with_tables(variants)}
     figure.set_size_inches(8.0, 4.8)
-    for axes, (unit, variants) in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True):
+    for axes, (unit, variants) in zip(
+        figure.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True
+    ):
         compared = differences(variants)
         names = _with_tables(variants)
         names.sort(key=lambda name: -compared[name].mean)
         for y, name in enumerate(names):
             one = compared[name]
             half = 0.0 if math.isnan(one.half) else one.half
-            axes.errorbar(one.mean, y, xerr=half, marker="o", color="#0b5cad" if one.mean < 0 else "#b45309", capsize=3)
+            axes.errorbar(
+                one.mean,
+                y,
+                xerr=half,
+                marker="o",
+                color="#0b5cad" if one.mean < 0 else "#b45309",
+                capsize=3,
+            )
         axes.set_yticks(range(len(names)), names)
         axes.axvline(0, color="gray", linewidth=1)
         others = [f"{name}: {one.mean:+.2f}" for name, one in compared.items() if name not in names]
-        axes.set_title("\n".join([unit, *(["without tables: " + ", ".join(others)] if others else [])]), fontsize=10)
+        axes.set_title(
+            "\n".join([unit, *(["without tables: " + ", ".join(others)] if others else [])]),
+            fontsize=10,
+        )
         axes.set_xlabel(f"bits per byte more than {BASE}")
         axes.grid(axis="x", alpha=0.3)
 

@@ -61,12 +61,19 @@ def read_corpus(path: Path, unit: str, vocabulary_size: int, n_characters: int) 
         joined = ["".join(f"\0{article}" for article in part).encode() for part in parts]
         train, valid, test = (np.frombuffer(part, np.uint8).astype(np.int64) for part in joined)
     else:
-        words = [[word for article in part for word in ("\0", *_WORD.findall(article))] for part in parts]
+        words = [
+            [word for article in part for word in ("\0", *_WORD.findall(article))] for part in parts
+        ]
         counts = Counter(words[0])
         del counts["\0"]
-        ids = {word: index for index, (word, _) in enumerate(counts.most_common(vocabulary_size - 2), 1)} | {"\0": 0}
+        ids = {
+            word: index
+            for index, (word, _) in enumerate(counts.most_common(vocabulary_size - 2), 1)
+        } | {"\0": 0}
         n_ids = len(ids) + 1
-        train, valid, test = (np.array([ids.get(word, n_ids - 1) for word in part], dtype=np.int64) for part in words)
+        train, valid, test = (
+            np.array([ids.get(word, n_ids - 1) for word in part], dtype=np.int64) for part in words
+        )
         unknown = float(np.mean(test == n_ids - 1))
     sizes = [sum(len(article.encode()) for article in part) for part in parts]
     per_token = sizes[1] / len(valid), sizes[2] / len(test)
@@ -89,7 +96,9 @@ def train_variant(
         memory = network.memory = make_memory(variant, corpus.train, corpus.n_ids, seed)
     network.to(budget.device)
     tables = (
-        [] if memory is None else [t for t in (memory.embedding.weight, memory.embedding.importance) if t is not None]
+        []
+        if memory is None
+        else [t for t in (memory.embedding.weight, memory.embedding.importance) if t is not None]
     )
     dense = [p for p in network.parameters() if not any(p is table for table in tables)]
     ids = torch.zeros(1, 2, dtype=torch.int64, device=budget.device)
@@ -109,7 +118,9 @@ def train_variant(
         "test_bits": bits(corpus.test, corpus.bytes_per_token[1]),
     }
     if memory is not None and variant.memory == "hash" and budget.device == "cpu":
-        result["ngrams_per_row"] = _ngrams_per_row(variant, corpus, positions.ravel(), budget.context)
+        result["ngrams_per_row"] = _ngrams_per_row(
+            variant, corpus, positions.ravel(), budget.context
+        )
         round_to_int8(memory.embedding.weight)
         result["test_bits_int8"] = bits(corpus.test, corpus.bytes_per_token[1])
     return result
@@ -138,15 +149,26 @@ def _train(
     others: dict[str, Any] = {"params": [p for p in dense if p.dim() != 2], "weight_decay": 0.0}
     rate = variant.learning_rate * math.sqrt(256 / variant.dim)
     optimizers: list[tuple[torch.optim.Optimizer, float]] = [
-        (torch.optim.AdamW([decayed, others], betas=(0.9, 0.95), weight_decay=0.1, fused=budget.device != "cpu"), rate)
+        (
+            torch.optim.AdamW(
+                [decayed, others], betas=(0.9, 0.95), weight_decay=0.1, fused=budget.device != "cpu"
+            ),
+            rate,
+        )
     ]
     if tables:
         optimizers.append(
-            (torch.optim.SparseAdam(tables) if variant.full_state else RowwiseAdagrad(tables), variant.table_lr)
+            (
+                torch.optim.SparseAdam(tables) if variant.full_state else RowwiseAdagrad(tables),
+                variant.table_lr,
+            )
         )
     device, clock = budget.device, time.thread_time if budget.device == "cpu" else time.perf_counter
     generator, n_starts = np.random.default_rng(seed), len(corpus.train) - budget.context - 1
-    text, window = torch.from_numpy(corpus.train).to(device), torch.arange(budget.context + 1, device=device)
+    text, window = (
+        torch.from_numpy(corpus.train).to(device),
+        torch.arange(budget.context + 1, device=device),
+    )
     positions: list[NDArray[np.int64]] = []
     spent, total = 0.0, torch.zeros((), device=device)
     while spent < budget.seconds:
@@ -175,7 +197,9 @@ def _train(
 
 
 @torch.no_grad()
-def bits_per_token(network: nn.Module, text: NDArray[np.int64], context: int, n_tokens: int) -> float:
+def bits_per_token(
+    network: nn.Module, text: NDArray[np.int64], context: int, n_tokens: int
+) -> float:
     """Return the bits per token of the first tokens of a text, in windows without overlap."""
     n_windows = min((len(text) - 1) // context, max(n_tokens // context, 1))
     total, device = 0.0, next(network.parameters()).device
@@ -184,11 +208,17 @@ def bits_per_token(network: nn.Module, text: NDArray[np.int64], context: int, n_
         ids = torch.from_numpy(text[starts[:, None] + np.arange(context + 1)]).to(device)
         with torch.autocast(device.type, torch.bfloat16):
             scores = network(ids[:, :-1])
-        total += float(functional.cross_entropy(scores.float().flatten(0, 1), ids[:, 1:].flatten(), reduction="sum"))
+        total += float(
+            functional.cross_entropy(
+                scores.float().flatten(0, 1), ids[:, 1:].flatten(), reduction="sum"
+            )
+        )
     return total / math.log(2) / (n_windows * context)
 
 
-def _ngrams_per_row(variant: Variant, corpus: Corpus, positions: NDArray[np.int64], context: int) -> list[float]:
+def _ngrams_per_row(
+    variant: Variant, corpus: Corpus, positions: NDArray[np.int64], context: int
+) -> list[float]:
     """Return the number of different n-grams in the sequences per row, for each order."""
     covered = np.zeros(len(corpus.train), dtype=np.int8)
     for offset in range(context):

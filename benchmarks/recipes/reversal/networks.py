@@ -20,8 +20,9 @@ class AttentionNetwork(nn.Module):
     With e_i the vector of symbol i of a source string that ends with the symbol ``end``:
 
     1. h_1 .. h_n = LSTM(e_1 .. e_n), the encoder states;
-    2. at each step t, the decoder state s_(t-1) attends to the encoder states (Bahdanau et al., 2015,
-       arXiv:1409.0473): a_ti = softmax_i(v . tanh(W1 h_i + W2 s_(t-1))), c_t = sum_i a_ti h_i;
+    2. at each step t, the decoder state s_(t-1) attends to the encoder states (Bahdanau et al.,
+       2015, arXiv:1409.0473): a_ti = softmax_i(v . tanh(W1 h_i + W2 s_(t-1))), c_t = sum_i a_ti
+       h_i;
     3. s_t = LSTM(c_t, s_(t-1)), where s_0 is the decoder state after an input of zeros;
     4. the output layer predicts symbol t from s_t; the string ends at ``end``, the last symbol.
 
@@ -43,7 +44,9 @@ class AttentionNetwork(nn.Module):
         self.end = num_symbols - 1
         self.embedding = nn.Embedding(num_symbols, embedding_dim)
         nn.init.normal_(self.embedding.weight, std=_EMBEDDING_STD)
-        self.encoder = nn.LSTM(embedding_dim, encoder_size, num_layers=encoder_layers, batch_first=True)
+        self.encoder = nn.LSTM(
+            embedding_dim, encoder_size, num_layers=encoder_layers, batch_first=True
+        )
         self.attend_encoder = nn.Linear(encoder_size, encoder_size, bias=False)
         self.attend_decoder = nn.Linear(decoder_size, encoder_size, bias=False)
         self.attend_score = nn.Linear(encoder_size, 1, bias=False)
@@ -81,12 +84,15 @@ class AttentionNetwork(nn.Module):
         state = self._step(torch.zeros_like(encoded[:, 0]), [None] * len(self.decoder))
         while True:
             query = self.attend_decoder(state[-1][0]).unsqueeze(1)
-            scores = self.attend_score(torch.tanh(keys + query)).squeeze(2)  # (rows, source_length + 1)
+            # (rows, source_length + 1)
+            scores = self.attend_score(torch.tanh(keys + query)).squeeze(2)
             attention = scores.masked_fill(source < 0, -torch.inf).softmax(dim=1)
             state = self._step(torch.bmm(attention.unsqueeze(1), encoded).squeeze(1), state)
             yield state[-1][0]
 
-    def _step(self, inputs: Tensor, state: Sequence[tuple[Tensor, Tensor] | None]) -> list[tuple[Tensor, Tensor]]:
+    def _step(
+        self, inputs: Tensor, state: Sequence[tuple[Tensor, Tensor] | None]
+    ) -> list[tuple[Tensor, Tensor]]:
         """Run one step of all decoder layers; None is a state of zeros."""
         new_state = []
         for cell, old in zip(self.decoder, state, strict=True):

@@ -33,7 +33,10 @@ turn. Each epoch has its own random order.
 Difference: torch's LSTM, which has no peephole connections. About a quarter of an hour for each seed on one core."""
 
 # Printed by the reference for 20 epochs of single strings, on its machine.
-_REFERENCE = {"softmax": {"seconds": 513.3, "valid_loss": 3.177}, "hsigmoid": {"seconds": 448.2, "valid_loss": 1.706}}
+_REFERENCE = {
+    "softmax": {"seconds": 513.3, "valid_loss": 3.177},
+    "hsigmoid": {"seconds": 448.2, "valid_loss": 1.706},
+}
 
 
 _SIZES = (  # of the reference; its figures are printed only next to runs of these sizes
@@ -66,7 +69,8 @@ _QUICK = ReversalSettings(
 
 
 def _run(settings: ReversalSettings, run: Run) -> Iterator[Result]:
-    # The networks are trained in turns, so an interrupted run starts again; its previous results are repeated.
+    # The networks are trained in turns, so an interrupted run starts again; its previous results
+    # are repeated.
     return islice(_run_whole(settings, run), len(run.previous), None)
 
 
@@ -86,13 +90,17 @@ def _n_results(settings: ReversalSettings) -> int:
     return (2 if settings.max_epochs else 1) * len(settings.outputs) + 1
 
 
-def _run_fixed(settings: ReversalSettings, seed: int, log: Log, progress: Progress) -> Iterator[Result]:
+def _run_fixed(
+    settings: ReversalSettings, seed: int, log: Log, progress: Progress
+) -> Iterator[Result]:
     """Train all networks in turns, so that other load on the machine affects each alike."""
     from benchmarks.recipes.reversal.training import Purpose, Trainer, draw_strings, generator_for
 
     shape = (settings.n_symbols, settings.max_length)
     train = draw_strings(settings.n_train, *shape, generator=generator_for(seed, Purpose.fixed))
-    validation = draw_strings(settings.n_validation, *shape, generator=generator_for(seed, Purpose.validation))
+    validation = draw_strings(
+        settings.n_validation, *shape, generator=generator_for(seed, Purpose.validation)
+    )
     trainers = {output: Trainer(output, settings, seed) for output in settings.outputs}
     for trainer in trainers.values():
         trainer.warm_up(*train)
@@ -103,7 +111,13 @@ def _run_fixed(settings: ReversalSettings, seed: int, log: Log, progress: Progre
         for output, trainer in trainers.items():
             seconds[output].append(trainer.train_epoch(*train))
             losses[output].append(trainer.loss(*validation))
-            _log_epoch(log, f"fixed strings, {output}", epoch, settings.epochs, f"loss {losses[output][-1]:.2f}")
+            _log_epoch(
+                log,
+                f"fixed strings, {output}",
+                epoch,
+                settings.epochs,
+                f"loss {losses[output][-1]:.2f}",
+            )
         progress(len(trainers) * epoch, total)
     for output, trainer in trainers.items():
         yield {
@@ -118,12 +132,16 @@ def _run_fixed(settings: ReversalSettings, seed: int, log: Log, progress: Progre
         }
 
 
-def _run_fresh(settings: ReversalSettings, seed: int, log: Log, progress: Progress) -> Iterator[Result]:
+def _run_fresh(
+    settings: ReversalSettings, seed: int, log: Log, progress: Progress
+) -> Iterator[Result]:
     """Train each network on new strings until it reverses the validation strings."""
     from benchmarks.recipes.reversal.training import Purpose, Trainer, draw_strings, generator_for
 
     shape = (settings.n_symbols, settings.max_length)
-    validation = draw_strings(settings.n_test, *shape, generator=generator_for(seed, Purpose.exact_match))
+    validation = draw_strings(
+        settings.n_test, *shape, generator=generator_for(seed, Purpose.exact_match)
+    )
     test = draw_strings(settings.n_test, *shape, generator=generator_for(seed, Purpose.test))
     before = len(settings.outputs) * settings.epochs
     total = before + len(settings.outputs) * settings.max_epochs
@@ -132,7 +150,9 @@ def _run_fresh(settings: ReversalSettings, seed: int, log: Log, progress: Progre
         seconds, matches = 0.0, [0.0]
         while matches[-1] < settings.stop_at and trainer.epochs < settings.max_epochs:
             generator = generator_for(seed, Purpose.fresh, trainer.epochs)
-            seconds += trainer.train_epoch(*draw_strings(settings.n_train, *shape, generator=generator))
+            seconds += trainer.train_epoch(
+                *draw_strings(settings.n_train, *shape, generator=generator)
+            )
             matches.append(trainer.exact_match(*validation)[0])
             score = f"exact match {matches[-1]:.3f}"
             _log_epoch(log, f"fresh strings, {output}", trainer.epochs, settings.max_epochs, score)
@@ -161,7 +181,11 @@ def _run_layers(settings: ReversalSettings, seed: int) -> Result:
         for output in settings.outputs
     }
     times = time_layers(
-        layers, in_features=settings.decoder_size, n_classes=n_classes, rows=rows, repeats=settings.layer_repeats
+        layers,
+        in_features=settings.decoder_size,
+        n_classes=n_classes,
+        rows=rows,
+        repeats=settings.layer_repeats,
     )
     return {"part": "output layer alone", "rows": rows, "seconds_per_step": times}
 
@@ -178,20 +202,34 @@ def _report(results: Sequence[Result]) -> list[Table]:
 def _tables(results: Sequence[Result]) -> list[Table]:
     def rows(part: str, last: Callable[[Result], list[str]]) -> list[list[str]]:
         return [
-            [result["output"], str(result["seed"]), str(result["epochs"]), f"{result['seconds']:.1f}", *last(result)]
+            [
+                result["output"],
+                str(result["seed"]),
+                str(result["epochs"]),
+                f"{result['seconds']:.1f}",
+                *last(result),
+            ]
             for result in _of_part(results, part)
         ]
 
     def losses(result: Result) -> list[str]:
         known = _REFERENCE[result["output"]]
-        return [f"{result['valid_loss']:.2f}", f"{known['seconds']:.0f} s, {known['valid_loss']:.2f}"]
+        return [
+            f"{result['valid_loss']:.2f}",
+            f"{known['seconds']:.0f} s, {known['valid_loss']:.2f}",
+        ]
 
     fixed = rows("fixed strings", losses)
-    fresh = rows("fresh strings", lambda row: [f"{row['exact_match']:.1%}", f"{row['seconds_generating']:.3f} s"])
+    fresh = rows(
+        "fresh strings",
+        lambda row: [f"{row['exact_match']:.1%}", f"{row['seconds_generating']:.3f} s"],
+    )
     ratios = [
         [what, str(seed), f"{ratio:.2f}"]
         for seed in dict.fromkeys(result["seed"] for result in results)
-        for what, ratio in _speed_ratios([result for result in results if result["seed"] == seed]).items()
+        for what, ratio in _speed_ratios(
+            [result for result in results if result["seed"] == seed]
+        ).items()
     ]
     reference = _REFERENCE["softmax"]["seconds"] / _REFERENCE["hsigmoid"]["seconds"]
     header = ["output", "seed", "epochs", "seconds"]
@@ -220,7 +258,9 @@ def _speed_ratios(results: Sequence[Result]) -> dict[str, float]:
         times["output layer alone, training"] = result["seconds_per_step"]
     for result in _of_part(results, "fresh strings"):
         times.setdefault("generating", {})[result["output"]] = result["seconds_generating"]
-    return {what: both["softmax"] / both["hsigmoid"] for what, both in times.items() if len(both) == 2}
+    return {
+        what: both["softmax"] / both["hsigmoid"] for what, both in times.items() if len(both) == 2
+    }
 
 
 def _of_part(results: Sequence[Result], part: str) -> list[Result]:
@@ -240,7 +280,9 @@ REVERSAL = Recipe(
 
 
 def _as_in_the_reference(settings: ReversalSettings) -> ReversalSettings:
-    return replace(settings, optimizer="sgd", learning_rate=0.1, init="glorot", batch_size=1, max_epochs=0)
+    return replace(
+        settings, optimizer="sgd", learning_rate=0.1, init="glorot", batch_size=1, max_epochs=0
+    )
 
 
 REVERSAL_SGD = replace(

@@ -60,7 +60,9 @@ class Trainer:
         n_classes = settings.n_symbols + 1  # the symbol that ends a string is one more
         network_seed = generator_for(seed, Purpose.network).initial_seed()
         with torch_seed(network_seed):
-            layer = make_output(output, settings.decoder_size, n_classes, seed, arity=settings.arity)
+            layer = make_output(
+                output, settings.decoder_size, n_classes, seed, arity=settings.arity
+            )
         with torch_seed(network_seed):
             self.network = AttentionNetwork(
                 n_classes,
@@ -73,7 +75,8 @@ class Trainer:
             )
             if settings.init == "glorot":
                 draw_glorot(self.network)
-        self.sums_symbols = settings.optimizer == "sgd"  # as in the reference: its learning rate is for such a loss
+        # as in the reference: its learning rate is for such a loss
+        self.sums_symbols = settings.optimizer == "sgd"
         kind = torch.optim.SGD if self.sums_symbols else torch.optim.Adam
         self.optimizer = kind(self.network.parameters(), lr=settings.learning_rate, fused=True)
         self.batch_size = settings.batch_size
@@ -82,7 +85,9 @@ class Trainer:
 
     def train_epoch(self, source: Tensor, target: Tensor) -> float:
         """Train for one epoch, in a new random order; return the seconds it took."""
-        order = torch.randperm(len(source), generator=generator_for(self.seed, Purpose.order, self.epochs))
+        order = torch.randperm(
+            len(source), generator=generator_for(self.seed, Purpose.order, self.epochs)
+        )
         self.epochs += 1
         started = perf_counter()
         with plain_torch():
@@ -137,7 +142,8 @@ def draw_glorot(network: AttentionNetwork) -> None:
         for part in parts:
             _draw(part, sum(part.shape))
     layer = network.output
-    if isinstance(layer, HierarchicalSoftmax):  # a binary node has two scores there: here their difference
+    # a binary node has two scores there: here their difference
+    if isinstance(layer, HierarchicalSoftmax):
         for parameter, size in ((layer.weight, 2 + layer.in_features), (layer.bias, 2)):
             _draw(parameter, size)
             parameter.add_(_draw(torch.empty_like(parameter), size))
@@ -154,7 +160,8 @@ def make_output(
     """Make an output layer: a full or a hierarchical softmax."""
     if output == "softmax":
         return FullSoftmax(in_features, n_classes)
-    if output == "hsigmoid" and arity > 2:  # symbols are drawn independently: one order of them is as good as another
+    # symbols are drawn independently: one order of them is as good as another
+    if output == "hsigmoid" and arity > 2:
         return HierarchicalSoftmax(balanced_tree(n_classes, arity=arity), in_features)
     if output == "hsigmoid":
         tree_seed = generator_for(seed, Purpose.tree).initial_seed() % 2**32

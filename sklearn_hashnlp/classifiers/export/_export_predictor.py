@@ -17,7 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
-from sklearn_hashnlp.classifiers.export import _standalone_common, _standalone_linear, _standalone_sgnn
+from sklearn_hashnlp.classifiers.export import (
+    _standalone_common,
+    _standalone_linear,
+    _standalone_sgnn,
+)
 from sklearn_hashnlp.classifiers.export._linear_predictor import (
     Arrays,
     PredictorModel,
@@ -30,7 +34,8 @@ from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import specs_of
 
 _COMPRESSION = 9
-# Bytes that a string literal in Latin-1 cannot contain, or not in all editors, and the escape byte itself.
+# Bytes that a string literal in Latin-1 cannot contain, or not in all editors, and the escape byte
+# itself.
 _ESCAPED = {0, 10, 13, 26, ord('"'), ord("\\"), ord("=")}
 _PLACEHOLDER = '_CHECKSUM = 0\n_MODEL = ""\n'
 _PROGRAM = "__main__.py"
@@ -63,29 +68,33 @@ def export_predictor(
     """Write a fitted classifier of texts as a Python file or folder that predicts with numpy only.
 
     The result is a script (``python model.py "some text"``) and a module with ``predict(texts)``,
-    ``predict_proba(texts)`` and ``CLASSES``. It starts without scikit-learn and torch: in a fraction of a second,
-    and with less than 60 MB of memory if the model is small. It contains no pickle.
+    ``predict_proba(texts)`` and ``CLASSES``. It starts without scikit-learn and torch: in a
+    fraction of a second, and with less than 60 MB of memory if the model is small. It contains no
+    pickle.
 
-    For a classifier of hash embeddings it predicts the same labels, and probabilities within 1e-5. A self-governing
-    neural network is quantized to eight bits: the file predicts the labels of ``quantize_classifier(pipeline)``.
+    For a classifier of hash embeddings it predicts the same labels, and probabilities within 1e-5.
+    A self-governing neural network is quantized to eight bits: the file predicts the labels of
+    ``quantize_classifier(pipeline)``.
 
     Parameters
     ----------
     pipeline : Pipeline or TextClassifier
-        Fitted ``TextClassifier``, the pipeline of ``make_text_classifier``, or another pipeline of a
-        ``HashingNgramVectorizer`` or scikit-learn's ``HashingVectorizer`` (or a ``FeatureUnion`` of these) and a
-        ``HashEmbeddingClassifier`` without hidden layers and with any loss but ``"hsigmoid"``.
-        Or a pipeline of ``CharNgramFeaturizer``, ``SGNNProjector`` and a classifier, or of ``SGNNWordProjector`` and
-        a classifier, which is an ``SGNNClassifier`` or a ``QuantizedSGNNClassifier``. Featurizers with a ``norm``, and
-        projectors with ``hyperplanes="google"`` or ``output="float"``, cannot be exported.
+        Fitted ``TextClassifier``, the pipeline of ``make_text_classifier``, or another pipeline of
+        a ``HashingNgramVectorizer`` or scikit-learn's ``HashingVectorizer`` (or a ``FeatureUnion``
+        of these) and a ``HashEmbeddingClassifier`` without hidden layers and with any loss but
+        ``"hsigmoid"``. Or a pipeline of ``CharNgramFeaturizer``, ``SGNNProjector`` and a
+        classifier, or of ``SGNNWordProjector`` and a classifier, which is an ``SGNNClassifier`` or
+        a ``QuantizedSGNNClassifier``. Featurizers with a ``norm``, and projectors with
+        ``hyperplanes="google"`` or ``output="float"``, cannot be exported.
     path : str or path-like
-        A name that ends with ``.py``, such as ``"model.py"``: the file to write, in which the weights are a compressed
-        string. Any other name: a folder, for hash embeddings only, in which the weights are a file that the system
-        reads as far as it is used; for models of more than some 5 MB. It can be imported and run, too:
-        ``python folder "some text"``. Files of these names are replaced once the new ones are complete.
+        A name that ends with ``.py``, such as ``"model.py"``: the file to write, in which the
+        weights are a compressed string. Any other name: a folder, for hash embeddings only, in
+        which the weights are a file that the system reads as far as it is used; for models of more
+        than some 5 MB. It can be imported and run, too: ``python folder "some text"``. Files of
+        these names are replaced once the new ones are complete.
     precision : {"float32", "float16", "int8"}, default="float32"
-        Precision of the tables of hash embeddings, as in ``save_model``, with the predictions of a model saved with
-        this precision. A self-governing neural network has no tables.
+        Precision of the tables of hash embeddings, as in ``save_model``, with the predictions of a
+        model saved with this precision. A self-governing neural network has no tables.
 
     Returns
     -------
@@ -110,9 +119,10 @@ def export_predictor(
 
     Notes
     -----
-    The file is text in Latin-1, with binary data in the last string: copy it as a binary file. A checksum detects
-    changes. A self-governing neural network of 1120 bits with hidden layers of 256 and 256 takes about 340 kB, of 128
-    and 128 about 160 kB. Of hash embeddings only those rows of the tables are stored that were trained.
+    The file is text in Latin-1, with binary data in the last string: copy it as a binary file. A
+    checksum detects changes. A self-governing neural network of 1120 bits with hidden layers of 256
+    and 256 takes about 340 kB, of 128 and 128 about 160 kB. Of hash embeddings only those rows of
+    the tables are stored that were trained.
 
     Examples
     --------
@@ -148,9 +158,11 @@ def export_predictor(
     else:
         if not one_file:
             raise ValueError(
-                f"A self-governing neural network is one file: path must end with '.py', got {str(path)!r}."
+                "A self-governing neural network is one file: path must end with '.py', got "
+                f"{str(path)!r}."
             )
-        from sklearn_hashnlp.classifiers.export._sgnn_predictor import sgnn_model  # which imports torch
+        # which imports torch
+        from sklearn_hashnlp.classifiers.export._sgnn_predictor import sgnn_model
 
         header, content = sgnn_model(pipeline)
         kind = _standalone_sgnn
@@ -186,13 +198,15 @@ def _linear_model(steps: list[Any], precision: Precision) -> PredictorModel:
         raise ValueError(f"export_predictor: {error}") from error
     if any(spec.scheme == "dense" for spec in specs):
         raise TypeError(
-            "export_predictor: a model with pretrained vectors cannot be exported, since they need the encoder. Save "
-            "it with save_model, or train it without pretrained."
+            "export_predictor: a model with pretrained vectors cannot be exported, since they "
+            "need the encoder. Save it with save_model, or train it without pretrained."
         )
-    if not specs or any(spec.scheme != "murmur3" or spec.analyzer == "word_chars" for spec in specs):
+    if not specs or any(
+        spec.scheme != "murmur3" or spec.analyzer == "word_chars" for spec in specs
+    ):
         raise TypeError(
-            "export_predictor takes a Pipeline of HashingNgramVectorizer or HashingVectorizer, or of a FeatureUnion of "
-            f"these, and HashEmbeddingClassifier; got {names}.{reason}"
+            "export_predictor takes a Pipeline of HashingNgramVectorizer or HashingVectorizer, or "
+            f"of a FeatureUnion of these, and HashEmbeddingClassifier; got {names}.{reason}"
         )
     state, arrays = steps[-1]._get_model_state()
     for key in [key for key in arrays if key.endswith(TABLE_VALUES)]:
@@ -251,13 +265,15 @@ def _write_folder(folder: Path, header: bytes, content: bytes) -> int:
     program = _assemble(_standalone_linear, _DOCSTRING.format(path="model", about=_ABOUT_FOLDER))
     files = {
         _PROGRAM: program.encode("ascii"),
-        _MODULE: f"from {'.' + Path(_PROGRAM).stem} import __getattr__, predict, predict_proba\n".encode("ascii"),
+        _MODULE: f"from {'.' + Path(_PROGRAM).stem} import __getattr__, predict, predict_proba\n".encode(
+            "ascii"
+        ),
         _WEIGHTS: padded + content,
     }
     if folder.is_file():
         raise FileExistsError(
-            f"export_predictor: {str(folder)!r} is a file. Choose a name that ends with '.py' to write a file, or "
-            "another name for a folder."
+            f"export_predictor: {str(folder)!r} is a file. Choose a name that ends with '.py' to "
+            "write a file, or another name for a folder."
         )
     folder.mkdir(exist_ok=True)
     with errors_naming(folder), replacing_files(folder, list(files)) as unfinished:
@@ -267,5 +283,8 @@ def _write_folder(folder: Path, header: bytes, content: bytes) -> int:
 
 
 def _escape(content: bytes) -> bytes:
-    table = {byte: bytes([ord("="), (byte + 64) % 256]) if byte in _ESCAPED else bytes([byte]) for byte in range(256)}
+    table = {
+        byte: bytes([ord("="), (byte + 64) % 256]) if byte in _ESCAPED else bytes([byte])
+        for byte in range(256)
+    }
     return b"".join(table[byte] for byte in content)

@@ -19,7 +19,15 @@ Arrays = dict[str, NDArray[Any]]
 PredictorModel = tuple[dict[str, Any], Arrays]
 
 _ARCHITECTURE = (
-    *("num_embeddings", "num_buckets", "variant", "aggregation", "append_weight", "normalize", "hash_rows"),
+    *(
+        "num_embeddings",
+        "num_buckets",
+        "variant",
+        "aggregation",
+        "append_weight",
+        "normalize",
+        "hash_rows",
+    ),
     "importance_init",
 )
 
@@ -28,23 +36,32 @@ class UnsupportedModelError(ValueError):
     """Error of a model that LinearTextPredictor cannot compute."""
 
 
-def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any], arrays: Arrays) -> PredictorModel:
+def classifier_model(
+    vectorizers: list[dict[str, Any]], state: Mapping[str, Any], arrays: Arrays
+) -> PredictorModel:
     """Return header and arrays from n-gram specifications and a HashEmbeddingClassifier's state."""
     architecture, loss = state["architecture"], loss_from_values(state["probabilities"])
     if architecture["hidden_sizes"]:
-        raise UnsupportedModelError("a HashEmbeddingClassifier with hidden_layer_sizes is not supported")
+        raise UnsupportedModelError(
+            "a HashEmbeddingClassifier with hidden_layer_sizes is not supported"
+        )
     if not loss.has_temperature:  # its probabilities are not those of scores times a factor
-        raise UnsupportedModelError(f"a HashEmbeddingClassifier with loss={loss.name!r} is not supported")
+        raise UnsupportedModelError(
+            f"a HashEmbeddingClassifier with loss={loss.name!r} is not supported"
+        )
     if len(arrays["head.0.bias"]) != len(state["classes"]["values"]):
         raise UnsupportedModelError("the classifier has not as many labels as scores")
     widths = [vectorizer["n_features"] + vectorizer["padding"] for vectorizer in vectorizers]
     if sum(widths) != state["n_features_in"]:
-        raise UnsupportedModelError("the vectorizer has not as many columns as the classifier was trained with")
+        raise UnsupportedModelError(
+            "the vectorizer has not as many columns as the classifier was trained with"
+        )
     constants = hash_constants(architecture["hash_seed"], architecture["num_hashes"] + 1)
     header = {
         "vectorizers": vectorizers,
         "bag": {key: architecture[key] for key in _ARCHITECTURE}
-        | {"constants": [(a, b) for a, b, _ in constants]},  # columns are below 2**32: they have no high half
+        # columns are below 2**32: they have no high half
+        | {"constants": [(a, b) for a, b, _ in constants]},
         "labels": state["classes"],
         "label_lists": bool(state["label_lists"]),
         "multilabel": loss.multilabel,
@@ -54,10 +71,17 @@ def classifier_model(vectorizers: list[dict[str, Any]], state: Mapping[str, Any]
     kept = {"weight": arrays["head.0.weight"], "bias": arrays["head.0.bias"]}
     if (prior := loss.prior_scores(arrays["class_counts"])) is not None:
         kept["prior"] = prior
-        kept |= {"common_columns": arrays["common_columns"].astype(np.uint32), "common_values": arrays["common_values"]}
+        kept |= {
+            "common_columns": arrays["common_columns"].astype(np.uint32),
+            "common_values": arrays["common_values"],
+        }
         header["half"] = float(state["half"])
     n_rows = architecture["num_embeddings"]
-    kept |= _table("pool", arrays, n_rows if architecture["variant"] == "standard" else architecture["num_buckets"])
+    kept |= _table(
+        "pool",
+        arrays,
+        n_rows if architecture["variant"] == "standard" else architecture["num_buckets"],
+    )
     if architecture["variant"] != "standard":
         kept |= _table("importance", arrays, n_rows)
     return header, kept
@@ -119,7 +143,9 @@ class FolderPredictor(LinearTextPredictor):
         """Whether a text may have any number of labels."""
         return self.multilabel
 
-    def predict_topk(self, texts: Iterable[str], k: int = 5, threshold: float = 0.0) -> list[list[tuple[Any, float]]]:
+    def predict_topk(
+        self, texts: Iterable[str], k: int = 5, threshold: float = 0.0
+    ) -> list[list[tuple[Any, float]]]:
         """Return the most probable labels of each text with their probabilities."""
         best = largest(self.predict_proba(texts), k)
         return label_pairs(self.classes_.tolist(), *best, threshold)

@@ -1,6 +1,7 @@
 """The parts that exported predictors share: texts, hashes, probabilities, weights and program.
 
-An exported file is the source of this module, that of the predictor's kind, and the weights. It needs numpy only.
+An exported file is the source of this module, that of the predictor's kind, and the weights. It
+needs numpy only.
 """
 
 from __future__ import annotations
@@ -19,12 +20,16 @@ import numpy as np
 
 def _check_texts(texts: Iterable[Any], kinds: tuple[type, ...] = (str,)) -> list[Any]:
     if isinstance(texts, str | bytes):
-        raise ValueError("predict takes a list of texts, got a single text. Wrap it in a list: predict([text]).")
+        raise ValueError(
+            "predict takes a list of texts, got a single text. Wrap it in a list: predict([text])."
+        )
     texts = list(texts)
     for position, text in enumerate(texts):
         if not isinstance(text, kinds):
             wanted = " or ".join(kind.__name__ for kind in kinds)
-            raise TypeError(f"Text {position} is of type {type(text).__name__}; all texts must be {wanted}.")
+            raise TypeError(
+                f"Text {position} is of type {type(text).__name__}; all texts must be {wanted}."
+            )
     return texts
 
 
@@ -43,8 +48,11 @@ def _murmur3(strings: list[bytes]) -> Any:
             block = blocks[:, index] * np.uint32(0xCC9E2D51)
             block = (block << np.uint32(15) | block >> np.uint32(17)) * np.uint32(0x1B873593)
             state ^= block
-            mixed = (state << np.uint32(13) | state >> np.uint32(19)) * np.uint32(5) + np.uint32(0xE6546B64)
-            state = np.where(4 * index + 4 <= own, mixed, state)  # not for the bytes of an incomplete block
+            mixed = (state << np.uint32(13) | state >> np.uint32(19)) * np.uint32(5) + np.uint32(
+                0xE6546B64
+            )
+            # not for the bytes of an incomplete block
+            state = np.where(4 * index + 4 <= own, mixed, state)
         hashes[chosen] = _mix(state ^ own.astype(np.uint32)).view(np.int32)
     return hashes
 
@@ -61,7 +69,9 @@ def _class_probabilities(scores: Any, header: dict[str, Any]) -> Any:
     if header["multilabel"]:
         return np.exp(-np.logaddexp(0, -inverse_temperature * scores))
     # The softmax of log-sigmoids is sigmoids divided by their sum.
-    logits = inverse_temperature * (-np.logaddexp(0, -scores) if header["link"] == "log_sigmoid" else scores)
+    logits = inverse_temperature * (
+        -np.logaddexp(0, -scores) if header["link"] == "log_sigmoid" else scores
+    )
     odds = np.exp(logits - logits.max(axis=1, keepdims=True, initial=-np.inf))
     return odds / odds.sum(axis=1, keepdims=True)
 
@@ -81,7 +91,8 @@ def _read_content(model: str, checksum: int) -> tuple[dict[str, Any], bytes]:
     content = first + b"".join(bytes([(part[0] - 64) % 256]) + part[1:] for part in others)
     if zlib.crc32(content) != checksum:
         raise ValueError(
-            "This file was changed: its weights are damaged. Copy it as a binary file, and do not edit it."
+            "This file was changed: its weights are damaged. Copy it as a binary file, and do not "
+            "edit it."
         )
     header, _, arrays = zlib.decompress(content).partition(b"\n")
     return json.loads(header), arrays
@@ -105,17 +116,29 @@ def _take_arrays(layout: list[list[Any]], content: Any) -> dict[str, Any]:
     return arrays
 
 
-def _run_program(predict: Callable[..., Any], predict_proba: Callable[..., Any], classes: Callable[[], Any]) -> None:
+def _run_program(
+    predict: Callable[..., Any], predict_proba: Callable[..., Any], classes: Callable[[], Any]
+) -> None:
     parser = argparse.ArgumentParser(description="Predict the labels of texts, one per line.")
-    parser.add_argument("texts", nargs="*", metavar="TEXT", help="a text; without any, lines of standard input")
-    parser.add_argument("--proba", action="store_true", help="print all labels with their probabilities")
+    parser.add_argument(
+        "texts", nargs="*", metavar="TEXT", help="a text; without any, lines of standard input"
+    )
+    parser.add_argument(
+        "--proba", action="store_true", help="print all labels with their probabilities"
+    )
     arguments = parser.parse_args()
     if not arguments.texts:
-        sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]  # stdin is a text stream
+        # stdin is a text stream
+        sys.stdin.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     for text in arguments.texts or (line.rstrip("\r\n") for line in sys.stdin):
         if arguments.proba:
-            pairs = sorted(zip(predict_proba([text])[0].tolist(), classes().tolist(), strict=True), reverse=True)
-            print("\t".join(f"{label}\t{probability:.4f}" for probability, label in pairs), flush=True)
+            pairs = sorted(
+                zip(predict_proba([text])[0].tolist(), classes().tolist(), strict=True),
+                reverse=True,
+            )
+            print(
+                "\t".join(f"{label}\t{probability:.4f}" for probability, label in pairs), flush=True
+            )
             continue
         label = predict([text])[0]
         if isinstance(label, np.ndarray):  # a row of an indicator matrix

@@ -1,7 +1,8 @@
 """A linear classifier over hash embeddings in numpy alone: a part of export_predictor's files.
 
-Texts are converted to counts of hashed n-grams, these to the sum of their hash embeddings, and a linear layer computes
-the scores. Hashes equal the exported pipeline's, and sums are computed in float32 in the same order.
+Texts are converted to counts of hashed n-grams, these to the sum of their hash embeddings, and a
+linear layer computes the scores. Hashes equal the exported pipeline's, and sums are computed in
+float32 in the same order.
 """
 
 from __future__ import annotations
@@ -29,7 +30,16 @@ from sklearn_hashnlp.classifiers.export._standalone_common import (
 )
 
 # Of a header of another structure, or with other values.
-DAMAGE = (AttributeError, IndexError, KeyError, MemoryError, OverflowError, RecursionError, SyntaxError, TypeError)
+DAMAGE = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    OverflowError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+)
 _MAX_CHARACTERS = 2**16  # of the texts whose n-grams are hashed together
 
 
@@ -68,20 +78,32 @@ class LinearTextPredictor:
 
     def scores(self, texts: Iterable[str | bytes]) -> Any:
         """Compute the scores of texts: an array of shape (n_texts, n_classes)."""
-        rows = [row for part in _in_parts(_check_texts(texts, (str, bytes))) for row in self._embed(*part)]
+        rows = [
+            row
+            for part in _in_parts(_check_texts(texts, (str, bytes)))
+            for row in self._embed(*part)
+        ]
         vectors, squares = [vector for vector, _ in rows], np.array([square for _, square in rows])
         documents = np.array(vectors, dtype=np.float64).reshape(len(vectors), len(self._weight))
         # Rounded to float32, they do not depend on the order in which the layer adds up.
-        scores = (documents @ self._weight + self._arrays["bias"]).astype(np.float32).astype(np.float64)
-        if not np.isfinite(scores).all():  # the weights themselves are read only where they are used
-            raise ValueError("The weights are damaged: scores are infinite or NaN. Copy the model again.")
+        scores = (
+            (documents @ self._weight + self._arrays["bias"]).astype(np.float32).astype(np.float64)
+        )
+        # the weights themselves are read only where they are used
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                "The weights are damaged: scores are infinite or NaN. Copy the model again."
+            )
         if "half" not in self.header:
             return scores
         # The fewer known n-grams, the nearer are scores to those of the shares of the labels.
         rest, half = (squares - self._base)[:, np.newaxis], self.header["half"]
-        lengths = np.sqrt(np.where(rest > 1e-9 * self._base, rest, 0.0))  # of a difference by rounding 0
+        # of a difference by rounding 0
+        lengths = np.sqrt(np.where(rest > 1e-9 * self._base, rest, 0.0))
         cubes = lengths * lengths * lengths
-        share = np.divide(cubes, cubes + half * half * half, out=np.zeros_like(cubes), where=lengths > 0)
+        share = np.divide(
+            cubes, cubes + half * half * half, out=np.zeros_like(cubes), where=lengths > 0
+        )
         return np.where(share < 1, share * scores + (1 - share) * self._arrays["prior"], scores)
 
     def _embed(self, first: int, texts: list[str | bytes]) -> Iterator[tuple[Any, float]]:
@@ -89,7 +111,9 @@ class LinearTextPredictor:
         parts, offset = [], 0
         for vectorizer in self._vectorizers:
             columns, signs, owners = vectorizer.hash_ngrams(first, texts)
-            parts.append((vectorizer, columns + offset, signs, owners, *self._look_up(columns + offset)))
+            parts.append(
+                (vectorizer, columns + offset, signs, owners, *self._look_up(columns + offset))
+            )
             offset += vectorizer.n_features + vectorizer.options["padding"]
         for index in range(len(texts)):
             weights, pool = [], []
@@ -235,10 +259,21 @@ def _check_header(header: dict[str, Any]) -> None:
         _check_parts(vectorizer, _VECTORIZER_PARTS)
         low, high = vectorizer["ngram_range"]
         columns, empty = vectorizer["n_features"], vectorizer["padding"]
-        if type(low) is not int or type(high) is not int or low < 1 or not 1 <= columns < 2**31 or empty < 0:
-            raise ValueError(f"a vectorizer has n-grams of {low} to {high}, {columns} columns and {empty} empty ones")
+        if (
+            type(low) is not int
+            or type(high) is not int
+            or low < 1
+            or not 1 <= columns < 2**31
+            or empty < 0
+        ):
+            raise ValueError(
+                f"a vectorizer has n-grams of {low} to {high}, {columns} columns and {empty} empty "
+                "ones"
+            )
         for name in ("around", "decode"):
-            if len(vectorizer[name]) != 2 or not all(isinstance(option, str) for option in vectorizer[name]):
+            if len(vectorizer[name]) != 2 or not all(
+                isinstance(option, str) for option in vectorizer[name]
+            ):
                 raise ValueError(f"the part {name!r} of the header is {vectorizer[name]!r:.60}")
     if not header["vectorizers"]:
         raise ValueError("the header has no vectorizer")
@@ -271,7 +306,9 @@ def _check_arrays(header: dict[str, Any], arrays: dict[str, Any]) -> None:
     width = dim if standard or bag["aggregation"] != "concat" else k * dim
     width += k if bag["append_weight"] and not standard else 0
     shapes = {"weight": (n_classes, width), "bias": (n_classes,)}
-    n_columns = sum(vectorizer["n_features"] + vectorizer["padding"] for vectorizer in header["vectorizers"])
+    n_columns = sum(
+        vectorizer["n_features"] + vectorizer["padding"] for vectorizer in header["vectorizers"]
+    )
     if "half" in header:
         if not _are_rows(arrays["common_columns"], n_columns):
             raise ValueError(f"the common columns are not ascending integers below {n_columns}")
@@ -285,8 +322,12 @@ def _check_arrays(header: dict[str, Any], arrays: dict[str, Any]) -> None:
             shapes[f"{name}.scale"] = (n_elements,)
     for name, shape in shapes.items():
         array = arrays[name]
-        if array.shape != shape or not (array.dtype.kind == "f" or (array.dtype == np.int8 and name in tables)):
-            raise ValueError(f"{name!r} must be numbers of shape {shape}, got {array.dtype} of {array.shape}")
+        if array.shape != shape or not (
+            array.dtype.kind == "f" or (array.dtype == np.int8 and name in tables)
+        ):
+            raise ValueError(
+                f"{name!r} must be numbers of shape {shape}, got {array.dtype} of {array.shape}"
+            )
         if name in ("prior", "common_values") and not np.isfinite(array).all():
             raise ValueError(f"{name!r} has infinite values or NaN")
     if not bag["hash_rows"] and n_columns > bag["num_embeddings"]:
@@ -296,7 +337,9 @@ def _check_arrays(header: dict[str, Any], arrays: dict[str, Any]) -> None:
 def _are_rows(rows: Any, n_rows: int) -> bool:
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
         return False
-    return len(rows) == 0 or bool(rows[0] >= 0 and rows[-1] < n_rows and (rows[1:] > rows[:-1]).all())
+    return len(rows) == 0 or bool(
+        rows[0] >= 0 and rows[-1] < n_rows and (rows[1:] > rows[:-1]).all()
+    )
 
 
 class _Vectorizer:
@@ -305,7 +348,9 @@ class _Vectorizer:
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
         self.n_features = int(options["n_features"])
-        self._find_words = re.compile(options["token_pattern"]).findall if options["analyzer"] == "word" else None
+        self._find_words = (
+            re.compile(options["token_pattern"]).findall if options["analyzer"] == "word" else None
+        )
         self._stop_words = frozenset(options["stop_words"])
 
     def hash_ngrams(self, first: int, texts: list[str | bytes]) -> tuple[Any, Any, list[Any]]:
@@ -330,7 +375,9 @@ class _Vectorizer:
         values = np.bincount(inverse.ravel(), weights=weights, minlength=len(at)).astype(np.float64)
         values = np.ones_like(values) if self.options["binary"] else values
         if self.options["norm"] is not None and values.any():
-            values = values / (np.abs(values).sum() if self.options["norm"] == "l1" else np.sqrt((values**2).sum()))
+            values = values / (
+                np.abs(values).sum() if self.options["norm"] == "l1" else np.sqrt((values**2).sum())
+            )
         if self.options["damped"]:
             values = np.array([1 + math.log(value) for value in values.tolist()])
         return indices[at], (values.astype(np.float32) * self.options["weight"]).astype(np.float32)
@@ -346,17 +393,23 @@ class _Vectorizer:
             words = [word for word in self._find_words(string) if word not in self._stop_words]
             ngrams = list(words) if low == 1 else []
             for n in range(max(low, 2), min(high, len(words)) + 1):
-                ngrams += [" ".join(words[start : start + n]) for start in range(len(words) - n + 1)]
+                ngrams += [
+                    " ".join(words[start : start + n]) for start in range(len(words) - n + 1)
+                ]
             return ngrams
         if self.options["analyzer"] == "char":
             string = re.sub(r"\s\s+", " ", string)
             lengths = range(low, min(high, len(string)) + 1)
-            return [string[start : start + n] for n in lengths for start in range(len(string) - n + 1)]
+            return [
+                string[start : start + n] for n in lengths for start in range(len(string) - n + 1)
+            ]
         ngrams = []
         for word in string.split():
             marked = f" {word} "
             for n in range(low, high + 1):
-                ngrams += [marked[start : start + n] for start in range(max(len(marked) - n, 0) + 1)]
+                ngrams += [
+                    marked[start : start + n] for start in range(max(len(marked) - n, 0) + 1)
+                ]
                 if n >= len(marked):  # a short word counts once
                     break
         return ngrams
@@ -368,9 +421,9 @@ class _Vectorizer:
                     ngram.encode()
                 except UnicodeEncodeError as error:
                     raise ValueError(
-                        f"Document {position} holds the lone surrogate "
-                        f"{ngram[error.start]!r} inside the n-gram {ngram!r}, which UTF-8 cannot encode. Repair it "
-                        "with text.encode('utf-8', 'replace').decode('utf-8')."
+                        f"Document {position} holds the lone surrogate {ngram[error.start]!r} "
+                        f"inside the n-gram {ngram!r}, which UTF-8 cannot encode. Repair it with "
+                        "text.encode('utf-8', 'replace').decode('utf-8')."
                     ) from error
 
 
@@ -411,7 +464,9 @@ def _model() -> LinearTextPredictor:
     """Read the model from the last string of this file, or map it from a file beside it."""
     if _MODEL:
         header, content = _read_content(_MODEL, _CHECKSUM)
-        return LinearTextPredictor(header, _take_arrays(header["arrays"], np.frombuffer(content, dtype=np.uint8)))
+        return LinearTextPredictor(
+            header, _take_arrays(header["arrays"], np.frombuffer(content, dtype=np.uint8))
+        )
     return _read_predictor(Path(__file__).with_name("weights.bin"))
 
 
@@ -421,7 +476,9 @@ def _read_predictor(path: Path) -> LinearTextPredictor:
         header, buffer = _map_weights(path)
         return LinearTextPredictor(header, _take_arrays(header["arrays"], buffer))
     except (*DAMAGE, ValueError, re.error) as error:
-        raise ValueError(f"{path} is damaged: {error!r}. Copy it again, or export the model again.") from error
+        raise ValueError(
+            f"{path} is damaged: {error!r}. Copy it again, or export the model again."
+        ) from error
 
 
 _CHECKSUM = 0

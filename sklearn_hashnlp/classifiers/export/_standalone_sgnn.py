@@ -1,7 +1,7 @@
 """A self-governing neural network in numpy alone: a part of export_predictor's files.
 
-Texts are converted to counts of hashed n-grams, these to bits by sign random projections, and dense layers with integer
-weights compute the scores: bits and labels equal the exported pipeline's.
+Texts are converted to counts of hashed n-grams, these to bits by sign random projections, and dense
+layers with integer weights compute the scores: bits and labels equal the exported pipeline's.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ def predict_proba(texts: Iterable[str]) -> Any:
 
 
 def _scores(texts: Iterable[str]) -> Any:
-    scores = [_score(_project(_check_text(text, position))) for position, text in enumerate(_check_texts(texts))]
+    scores = [
+        _score(_project(_check_text(text, position)))
+        for position, text in enumerate(_check_texts(texts))
+    ]
     return np.array(scores).reshape(len(scores), len(_model()["labels"]["values"]))
 
 
@@ -51,7 +54,9 @@ def _check_text(text: str, position: int) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"Text {position} holds a lone surrogate, which UTF-8 cannot encode: {error}.") from error
+        raise ValueError(
+            f"Text {position} holds a lone surrogate, which UTF-8 cannot encode: {error}."
+        ) from error
     return text
 
 
@@ -61,7 +66,9 @@ def _check_text(text: str, position: int) -> str:
 def _words(text: str) -> list[str]:
     featurizer = _model()["featurizer"]
     text = text.lower() if featurizer["lowercase"] else text
-    return re.findall(r"\w+|[^\w\s]", text) if featurizer["split"] == "punctuation" else text.split()
+    return (
+        re.findall(r"\w+|[^\w\s]", text) if featurizer["split"] == "punctuation" else text.split()
+    )
 
 
 def _ngrams(text: str) -> Counter[str]:
@@ -73,7 +80,9 @@ def _ngrams(text: str) -> Counter[str]:
         for n in range(low, min(high, len(words)) + 1):
             for start in range(len(words) - n + 1):
                 others = words[start + 1 : start + n + featurizer["max_skip"]]
-                counts.update(" ".join([words[start], *rest]) for rest in combinations(others, n - 1))
+                counts.update(
+                    " ".join([words[start], *rest]) for rest in combinations(others, n - 1)
+                )
         return counts
     for word, count in Counter(words).items():
         marked = f"<{word}>"
@@ -103,7 +112,10 @@ def _columns(text: str) -> tuple[Any, Any]:
 
 def _hash_words(columns: Any, keys: list[int], n_words: int) -> Any:
     """Return a sequence of 32-bit hashes of each column: an array of shape (n_columns, n_words)."""
-    low, high = (columns & 0xFFFFFFFF).astype(np.uint32), (columns >> 32 & 0xFFFFFFFF).astype(np.uint32)
+    low, high = (
+        (columns & 0xFFFFFFFF).astype(np.uint32),
+        (columns >> 32 & 0xFFFFFFFF).astype(np.uint32),
+    )
     state, step = (_mix(_mix(low ^ np.uint32(key)) ^ high)[:, np.newaxis] for key in keys)
     return _mix(state + np.arange(n_words, dtype=np.uint32) * (step | np.uint32(1)))
 
@@ -159,7 +171,8 @@ def _bits(text: str) -> Any:
         sums = np.zeros(projector["n"])
         for start in range(0, len(columns), _BLOCK):
             part = slice(start, start + _BLOCK)
-            sums += values[part] @ _rows_of(columns[part]).astype(np.float64)  # exact: integers below 2**53
+            # exact: integers below 2**53
+            sums += values[part] @ _rows_of(columns[part]).astype(np.float64)
         bits = (sums > 0) | (sums == 0) & _tie_bits()
     return 2 * bits.astype(np.float64) - 1 if projector["sign"] else bits.astype(np.float64)
 
@@ -190,7 +203,9 @@ def _score(row: Any) -> Any:
     activations[: len(row)] = np.rint(4096 * row)
     for weight, bias, multiplier, shift in hidden:
         sums = (weight @ activations).astype(np.int64) + bias
-        activations = np.maximum(sums * multiplier + (1 << (shift - 1)) >> shift, 0).astype(np.float64)
+        activations = np.maximum(sums * multiplier + (1 << (shift - 1)) >> shift, 0).astype(
+            np.float64
+        )
     weight, bias, scale, _ = last
     return ((weight @ activations).astype(np.int64) + bias) * scale
 

@@ -33,11 +33,12 @@ def load_fasttext(path: str | os.PathLike[str]) -> Pipeline:
     """Load a supervised model of fastText (``.bin`` or ``.ftz``) as a pipeline that takes texts.
 
     The pipeline is a ``FastTextVectorizer`` with the dictionary of the model and a
-    :class:`HashEmbeddingClassifier` (``variant="standard"``) with its two matrices. ``partial_fit`` of the classifier
-    continues training, :func:`~sklearn_hashnlp.inspection.explain` explains predictions, and
-    :func:`~sklearn_hashnlp.persistence.save_model` and joblib save the pipeline. All losses are read (softmax,
-    hierarchical softmax, one-vs-all, negative sampling), word and character n-grams, quantized models with and without
-    pruned dictionaries, and versions 11 and 12 of the format. fastText need not be installed.
+    :class:`HashEmbeddingClassifier` (``variant="standard"``) with its two matrices. ``partial_fit``
+    of the classifier continues training, :func:`~sklearn_hashnlp.inspection.explain` explains
+    predictions, and :func:`~sklearn_hashnlp.persistence.save_model` and joblib save the pipeline.
+    All losses are read (softmax, hierarchical softmax, one-vs-all, negative sampling), word and
+    character n-grams, quantized models with and without pruned dictionaries, and versions 11 and 12
+    of the format. fastText need not be installed.
 
     Parameters
     ----------
@@ -52,36 +53,40 @@ def load_fasttext(path: str | os.PathLike[str]) -> Pipeline:
     Raises
     ------
     ModelFormatError
-        If the file is not a supervised model of fastText, has a newer version, is damaged, or does not fit into memory.
+        If the file is not a supervised model of fastText, has a newer version, is damaged, or does
+        not fit into memory.
     FileNotFoundError
         If the file does not exist.
 
     See Also
     --------
     HashEmbeddingClassifier.document_vectors : Compute fastText's sentence vectors.
-    sklearn_hashnlp.text.FastTextVectorizer.transform_words : Count the rows of words, for fastText's word vectors.
+    sklearn_hashnlp.text.FastTextVectorizer.transform_words : Count the rows of words, for
+        fastText's word vectors.
     sklearn_hashnlp.persistence.load_word_vectors : Read the word vectors of a ``.vec`` file.
 
     Notes
     -----
     Texts are tokenized as by fastText, but a line break separates words and does not end a text.
 
-    Predicted labels equal fastText's, except for ties. A text without known words and n-grams, for which fastText
-    predicts no label, gets the most frequent label, with the label shares in fastText's training as probabilities.
+    Predicted labels equal fastText's, except for ties. A text without known words and n-grams, for
+    which fastText predicts no label, gets the most frequent label, with the label shares in
+    fastText's training as probabilities.
 
-    Probabilities are fastText's without the 1e-5 that it adds to each. Rows sum to one for ``"softmax"`` and ``"hs"``.
-    For ``"ova"`` and ``"ns"`` each label has its own probability, from fastText's table of the sigmoid with steps of up
-    to 0.008, and ``loss_`` is ``"fasttext_ova"``; ``decision_function`` returns the exact scores.
+    Probabilities are fastText's without the 1e-5 that it adds to each. Rows sum to one for
+    ``"softmax"`` and ``"hs"``. For ``"ova"`` and ``"ns"`` each label has its own probability, from
+    fastText's table of the sigmoid with steps of up to 0.008, and ``loss_`` is ``"fasttext_ova"``;
+    ``decision_function`` returns the exact scores.
 
-    A quantized matrix is decompressed to float32; ``save_model(pipeline, folder, precision="int8")`` stores a byte for
-    each number.
+    A quantized matrix is decompressed to float32;
+    ``save_model(pipeline, folder, precision="int8")`` stores a byte for each number.
 
     References
     ----------
-    .. [1] Joulin, Grave, Bojanowski & Mikolov (2017). Bag of tricks for efficient text classification. EACL,
-           arXiv:1607.01759.
-    .. [2] Joulin, Grave, Bojanowski, Douze, Jegou & Mikolov (2016). FastText.zip: compressing text classification
-           models. arXiv:1612.03651.
+    .. [1] Joulin, Grave, Bojanowski & Mikolov (2017). Bag of tricks for efficient text
+           classification. EACL, arXiv:1607.01759.
+    .. [2] Joulin, Grave, Bojanowski, Douze, Jegou & Mikolov (2016). FastText.zip: compressing text
+           classification models. arXiv:1612.03651.
 
     Examples
     --------
@@ -117,7 +122,11 @@ def fasttext_pipeline(file: FastTextFile) -> Pipeline:
 def _classifier(file: FastTextFile) -> HashEmbeddingClassifier:
     n_rows, loss = file.dictionary.n_rows, _LOSSES[file.arguments["loss"]]
     order = np.argsort(file.labels)  # the labels of the file in the order of ``classes_``
-    tree, nodes = fasttext_tree(file.label_counts, np.argsort(order)) if loss == TreeLoss.name else (None, order)
+    tree, nodes = (
+        fasttext_tree(file.label_counts, np.argsort(order))
+        if loss == TreeLoss.name
+        else (None, order)
+    )
     weight = file.output[nodes]
     classifier = HashEmbeddingClassifier(
         variant="standard",
@@ -135,15 +144,23 @@ def _classifier(file: FastTextFile) -> HashEmbeddingClassifier:
     classifier._keep_labels(labels)
     calibration = Calibration(np.append(counts, counts.sum()), int(counts.sum()))
     classifier._idf_divisor, classifier.solver_ = 1.0, "sgd"
-    architecture, bias = classifier._architecture(len(order), draw_seeds(0).hash), np.zeros(len(weight), np.float32)
-    linear = LinearModel(spec_of(architecture), file.inputs[:n_rows], None, np.ascontiguousarray(weight), bias)
+    architecture, bias = (
+        classifier._architecture(len(order), draw_seeds(0).hash),
+        np.zeros(len(weight), np.float32),
+    )
+    linear = LinearModel(
+        spec_of(architecture), file.inputs[:n_rows], None, np.ascontiguousarray(weight), bias
+    )
     classifier._keep_model(
-        HashEmbeddingModel.of_linear(architecture, linear, make_loss(loss), calibration, tree=tree), []
+        HashEmbeddingModel.of_linear(architecture, linear, make_loss(loss), calibration, tree=tree),
+        [],
     )
     return classifier
 
 
-def fasttext_tree(counts: NDArray[np.int64], classes: NDArray[np.int64]) -> tuple[SoftmaxTree, NDArray[np.int64]]:
+def fasttext_tree(
+    counts: NDArray[np.int64], classes: NDArray[np.int64]
+) -> tuple[SoftmaxTree, NDArray[np.int64]]:
     """Return fastText's tree of labels, and its numbers of the nodes: here the first is the root.
 
     ``classes`` has the indices of the labels in ``classes_``.
@@ -161,7 +178,8 @@ def huffman_children(counts: list[int]) -> NDArray[np.int32]:
     n_labels = len(counts)
     sums = list(counts)
     children = np.empty((n_labels - 1, 2), dtype=np.int32)
-    leaf, node = n_labels - 1, n_labels  # the next label from the end of the file, and the next inner node
+    # the next label from the end of the file, and the next inner node
+    leaf, node = n_labels - 1, n_labels
     for inner in range(n_labels - 1):
         for side in range(2):
             if leaf >= 0 and (node == len(sums) or sums[leaf] < sums[node]):

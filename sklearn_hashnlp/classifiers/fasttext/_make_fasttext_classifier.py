@@ -30,10 +30,11 @@ def make_fasttext_classifier(
 ) -> Pipeline:
     """Build a classifier of texts in fastText's terms, for programs that read files of fastText.
 
-    A pipeline of two steps: ``"vectorizer"`` counts the words of a dictionary and hashed n-grams, as fastText does, and
-    ``"classifier"`` is a :class:`HashEmbeddingClassifier` whose scores fastText can compute. :func:`save_fasttext`
-    writes it as a ``.bin`` file. The same texts give the same bytes, at any number of threads. Where no program reads
-    such files, :func:`make_text_classifier` needs no dictionary.
+    A pipeline of two steps: ``"vectorizer"`` counts the words of a dictionary and hashed n-grams,
+    as fastText does, and ``"classifier"`` is a :class:`HashEmbeddingClassifier` whose scores
+    fastText can compute. :func:`save_fasttext` writes it as a ``.bin`` file. The same texts give
+    the same bytes, at any number of threads. Where no program reads such files,
+    :func:`make_text_classifier` needs no dictionary.
 
     Parameters
     ----------
@@ -42,16 +43,17 @@ def make_fasttext_classifier(
     bucket : int, default=2_000_000
         Number of rows for n-grams.
     min_n, max_n : int, default=0
-        Minimal and maximal length of character n-grams (``minn`` and ``maxn``); none if ``max_n`` is 0.
+        Minimal and maximal length of character n-grams (``minn`` and ``maxn``); none if ``max_n``
+        is 0.
     min_count : int, default=1
         Words that occur less often are not in the dictionary (``minCount``).
     loss : {"softmax", "ova"}, default="softmax"
-        ``"softmax"``: one label per text. ``"ova"``: any number of labels, each with its own probability; ``y`` has
-        several labels per text, or is an indicator matrix.
+        ``"softmax"``: one label per text. ``"ova"``: any number of labels, each with its own
+        probability; ``y`` has several labels per text, or is an indicator matrix.
     solver : {"dual", "sgd"}, default="dual"
-        With ``loss="softmax"``. ``"dual"`` finds the optimum of a support vector machine; the file has a dimension for
-        each label. ``"sgd"`` is stochastic gradient descent, which takes less memory for many texts or labels; the
-        file has at most 32 dimensions up to 1,024 labels.
+        With ``loss="softmax"``. ``"dual"`` finds the optimum of a support vector machine; the file
+        has a dimension for each label. ``"sgd"`` is stochastic gradient descent, which takes less
+        memory for many texts or labels; the file has at most 32 dimensions up to 1,024 labels.
     class_weight : dict, "balanced" or None, default=None
         Weights of the labels in the loss.
     n_jobs : int or None, default=-1
@@ -62,12 +64,14 @@ def make_fasttext_classifier(
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Steps ``"vectorizer"`` and ``"classifier"``; their other parameters can be set by ``set_params``.
+        Steps ``"vectorizer"`` and ``"classifier"``; their other parameters can be set by
+        ``set_params``.
 
     Raises
     ------
     ValueError
-        If ``loss`` or ``solver`` is none of its values. The other parameters are checked in ``fit``.
+        If ``loss`` or ``solver`` is none of its values. The other parameters are checked in
+        ``fit``.
 
     See Also
     --------
@@ -76,13 +80,13 @@ def make_fasttext_classifier(
 
     Notes
     -----
-    Words are separated by whitespace, and keep their punctuation and capital letters: change the texts before, the same
-    way in training and prediction, as for fastText.
+    Words are separated by whitespace, and keep their punctuation and capital letters: change the
+    texts before, the same way in training and prediction, as for fastText.
 
     References
     ----------
-    .. [1] Joulin, Grave, Bojanowski & Mikolov (2017). Bag of tricks for efficient text classification. EACL,
-           arXiv:1607.01759.
+    .. [1] Joulin, Grave, Bojanowski & Mikolov (2017). Bag of tricks for efficient text
+           classification. EACL, arXiv:1607.01759.
 
     Examples
     --------
@@ -98,14 +102,23 @@ def make_fasttext_classifier(
     >>> model.fit(texts, labels).predict(["a fine and funny film"])
     array(['good'], dtype='<U4')
     """
-    for name, value, known in (("loss", loss, ("softmax", "ova")), ("solver", solver, ("dual", "sgd"))):
+    for name, value, known in (
+        ("loss", loss, ("softmax", "ova")),
+        ("solver", solver, ("dual", "sgd")),
+    ):
         if value not in known:
             raise ValueError(
-                f"The {name!r} parameter of make_fasttext_classifier must be one of {known}, got {value!r}."
+                f"The {name!r} parameter of make_fasttext_classifier must be one of {known}, got "
+                f"{value!r}."
             )
     is_dual = loss == "softmax" and solver == "dual"
     vectorizer = FastTextVectorizer(
-        word_ngrams=word_ngrams, bucket=bucket, min_n=min_n, max_n=max_n, min_count=min_count, n_jobs=n_jobs
+        word_ngrams=word_ngrams,
+        bucket=bucket,
+        min_n=min_n,
+        max_n=max_n,
+        min_count=min_count,
+        n_jobs=n_jobs,
     )
     classifier = HashEmbeddingClassifier(
         variant="standard",

@@ -23,23 +23,25 @@ from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 def save_fasttext(model: Pipeline, path: str | os.PathLike[str]) -> None:
     """Write a pipeline as a ``.bin`` or ``.ftz`` file that fastText reads.
 
-    fastText, and the programs that read its files, predict the labels and the probabilities of the pipeline. The same
-    pipeline always gives the same bytes.
+    fastText, and the programs that read its files, predict the labels and the probabilities of the
+    pipeline. The same pipeline always gives the same bytes.
 
     Parameters
     ----------
     model : Pipeline
-        A fitted pipeline of :func:`make_fasttext_classifier` or :func:`load_fasttext`, also after further training.
+        A fitted pipeline of :func:`make_fasttext_classifier` or :func:`load_fasttext`, also after
+        further training.
     path : str or path-like
-        File to write. The input matrix of an ``.ftz`` file is quantized: a byte for each two numbers. An existing file
-        is replaced when the new one is complete.
+        File to write. The input matrix of an ``.ftz`` file is quantized: a byte for each two
+        numbers. An existing file is replaced when the new one is complete.
 
     Raises
     ------
     TypeError
         If the model is not such a pipeline.
     ValueError
-        If a part of it has no place in a file of fastText: it is named, with the parameter to change.
+        If a part of it has no place in a file of fastText: it is named, with the parameter to
+        change.
 
     See Also
     --------
@@ -48,12 +50,13 @@ def save_fasttext(model: Pipeline, path: str | os.PathLike[str]) -> None:
 
     Notes
     -----
-    A file of fastText has no bias: it is in one more column of the output matrix, where all rows of the input matrix
-    are 1. The temperature of calibrated probabilities is a factor of the output matrix. Labels become strings.
-    Scores of ``calibrate="auto"``, which depend on the length of a text, have no place in a file.
+    A file of fastText has no bias: it is in one more column of the output matrix, where all rows of
+    the input matrix are 1. The temperature of calibrated probabilities is a factor of the output
+    matrix. Labels become strings. Scores of ``calibrate="auto"``, which depend on the length of a
+    text, have no place in a file.
 
-    fastText reads the probabilities of ``"ova"`` from a table with steps of up to 0.008, and gives a text without known
-    words no label.
+    fastText reads the probabilities of ``"ova"`` from a table with steps of up to 0.008, and gives
+    a text without known words no label.
 
     Examples
     --------
@@ -77,12 +80,14 @@ def save_fasttext(model: Pipeline, path: str | os.PathLike[str]) -> None:
     array(['good'], dtype='<U4')
     """
     if Path(path).suffix not in (".bin", ".ftz"):
-        raise ValueError(f"save_fasttext writes files that end with .bin or .ftz, got {os.fspath(path)!r}.")
+        raise ValueError(
+            f"save_fasttext writes files that end with .bin or .ftz, got {os.fspath(path)!r}."
+        )
     content = fasttext_file(model)
     if content.dictionary.pruned is not None and Path(path).suffix != ".ftz":
         raise ValueError(
-            "save_fasttext: the dictionary of this model is pruned, which only quantized files can be. Give the file a "
-            f"name that ends with .ftz, got {os.fspath(path)!r}."
+            "save_fasttext: the dictionary of this model is pruned, which only quantized files "
+            f"can be. Give the file a name that ends with .ftz, got {os.fspath(path)!r}."
         )
     write_fasttext(content, path)
 
@@ -93,9 +98,10 @@ def fasttext_file(model: Pipeline) -> FastTextFile:
     if [type(step) for step in steps] != [FastTextVectorizer, HashEmbeddingClassifier]:
         found = " and ".join(type(step).__name__ for step in steps) or type(model).__name__
         raise TypeError(
-            "save_fasttext takes a pipeline of a FastTextVectorizer and a HashEmbeddingClassifier, as "
-            f"make_fasttext_classifier and load_fasttext return, got {found}. Train a pipeline of "
-            "make_fasttext_classifier, whose parameters are fastText's."
+            "save_fasttext takes a pipeline of a FastTextVectorizer and a "
+            "HashEmbeddingClassifier, as make_fasttext_classifier and load_fasttext return, got "
+            f"{found}. Train a pipeline of make_fasttext_classifier, whose parameters are "
+            "fastText's."
         )
     vectorizer, classifier = steps
     check_is_fitted(model)
@@ -104,7 +110,8 @@ def fasttext_file(model: Pipeline) -> FastTextFile:
         raise ValueError(f"save_fasttext: a file of fastText has no place for {reason}")
     labels, counts, order = _labels(dictionary, classifier)
     loss, inputs, output, bias = _matrices(classifier, dictionary.n_rows, counts, order)
-    if (used := np.flatnonzero(output.any(axis=0))).size:  # dimensions are rounded up to a multiple of four
+    # dimensions are rounded up to a multiple of four
+    if (used := np.flatnonzero(output.any(axis=0))).size:
         inputs, output = inputs[:, used], output[:, used]
     if bias.any():
         inputs = np.concatenate([inputs, np.ones((len(inputs), 1), dtype=np.float32)], axis=1)
@@ -113,7 +120,9 @@ def fasttext_file(model: Pipeline) -> FastTextFile:
     return FastTextFile(arguments, dictionary, labels, counts, inputs, output)
 
 
-def _obstacles(dictionary: FastTextDictionary, classifier: HashEmbeddingClassifier) -> Iterator[str]:
+def _obstacles(
+    dictionary: FastTextDictionary, classifier: HashEmbeddingClassifier
+) -> Iterator[str]:
     """Yield what has no place in a file, and what to do."""
     if dictionary.label_prefix != LABEL_PREFIX:
         yield f"label_prefix={dictionary.label_prefix!r}: fastText skips words with its own. Set {LABEL_PREFIX!r}."
@@ -143,17 +152,27 @@ def _labels(
     """Return the labels in the order of the file, their counts and indices in ``classes_``."""
     names = [str(label) for label in classifier.classes_]
     n_words, n_entries = dictionary.n_words, len(dictionary.counts)
-    labels = [label.removeprefix(dictionary.label_prefix) for label in dictionary.entries(n_words, n_entries)]
+    labels = [
+        label.removeprefix(dictionary.label_prefix)
+        for label in dictionary.entries(n_words, n_entries)
+    ]
     if sorted(labels) == sorted(names):  # of a file: its tree depends on the counts
         index_of = {name: index for index, name in enumerate(names)}
-        return np.array(labels), dictionary.counts[n_words:], np.array([index_of[label] for label in labels])
+        return (
+            np.array(labels),
+            dictionary.counts[n_words:],
+            np.array([index_of[label] for label in labels]),
+        )
     counts = classifier._calibration.class_counts[:-1]
     order = np.argsort(-counts, kind="stable")
     return np.array(names)[order], np.maximum(counts[order], 1).astype(np.int64), order
 
 
 def _matrices(
-    classifier: HashEmbeddingClassifier, n_rows: int, counts: NDArray[np.int64], order: NDArray[np.int64]
+    classifier: HashEmbeddingClassifier,
+    n_rows: int,
+    counts: NDArray[np.int64],
+    order: NDArray[np.int64],
 ) -> tuple[str, NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
     """Return fastText's loss name, the input and output matrices, and the bias of each output."""
     model, loss = classifier._model, classifier._loss
@@ -165,8 +184,8 @@ def _matrices(
     tree, nodes = fasttext_tree(counts, order)
     if model.tree != tree:
         raise ValueError(
-            "save_fasttext: a file of fastText has no place for a tree other than Huffman's of the counts of its "
-            "labels. Set loss='softmax'."
+            "save_fasttext: a file of fastText has no place for a tree other than Huffman's of "
+            "the counts of its labels. Set loss='softmax'."
         )
     return (
         "hs",

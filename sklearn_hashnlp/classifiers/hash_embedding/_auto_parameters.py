@@ -19,11 +19,13 @@ from sklearn_hashnlp.training._settings import Decay
 SolverName: TypeAlias = Literal["dual", "sgd"]
 SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
 
-_FEW_ROWS, _FEW_ROWS_OF_TWO_CLASSES = 20_000, 30_000  # with more, cross-entropy of few classes is as accurate
+# with more, cross-entropy of few classes is as accurate
+_FEW_ROWS, _FEW_ROWS_OF_TWO_CLASSES = 20_000, 30_000
 MAX_DUAL_ROWS = 200_000  # more take much memory
 _MAX_CLASSES = 256
 _MANY_CLASSES = (16, 100)  # of many rows; more take much memory
-_CONTRADICTIONS = 0.02  # share of rows with another label than most equal rows: probabilities matter then
+# share of rows with another label than most equal rows: probabilities matter then
+_CONTRADICTIONS = 0.02
 _OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with their defaults
     "warm_start": False,
     "early_stopping": False,
@@ -51,8 +53,12 @@ def adds_log_odds(parameters: Mapping[str, Any], loss: LossName, n_rows: int) ->
     """Return whether log-odds of naive Bayes are added to the result of stochastic gradients."""
     is_sum = parameters["aggregation"] == "sum" or parameters["variant"] == "standard"
     is_linear = is_sum and not parameters["hidden_layer_sizes"] and parameters["normalize"] == "l2"
-    has_share = parameters["loss"] == "auto" and loss in ("softmax", "hinge") and n_rows <= MAX_DUAL_ROWS
-    return has_share and is_linear and bool((parameters["embedding"] or EmbeddingTables()).train_pool)
+    has_share = (
+        parameters["loss"] == "auto" and loss in ("softmax", "hinge") and n_rows <= MAX_DUAL_ROWS
+    )
+    return (
+        has_share and is_linear and bool((parameters["embedding"] or EmbeddingTables()).train_pool)
+    )
 
 
 def loss_of_few_rows(n_classes: int, *, multilabel: bool) -> LossName:
@@ -80,7 +86,13 @@ def contradictory_share(rows: SparseRows) -> float:
 
 
 def choose_solver(
-    parameters: Mapping[str, Any], loss: LossName, n_rows: int, n_classes: int, device: str, *, caller: str
+    parameters: Mapping[str, Any],
+    loss: LossName,
+    n_rows: int,
+    n_classes: int,
+    device: str,
+    *,
+    caller: str,
 ) -> SolverName:
     """Return the solver of a first fit; raise an error if ``"dual"`` is set and unsupported."""
     wanted = parameters["solver"]
@@ -90,8 +102,8 @@ def choose_solver(
     if wanted == "dual" and obstacle is not None:
         name, reason = obstacle
         raise ValueError(
-            f"{caller}(solver='dual') does not work with {name}={parameters[name]!r}: {reason}. Change {name!r}, or "
-            "set solver='auto' or 'sgd'."
+            f"{caller}(solver='dual') does not work with {name}={parameters[name]!r}: {reason}. "
+            f"Change {name!r}, or set solver='auto' or 'sgd'."
         )
     is_small = n_rows <= MAX_DUAL_ROWS and n_classes <= _MAX_CLASSES
     return "dual" if obstacle is None and (wanted == "dual" or is_small) else "sgd"
@@ -101,16 +113,22 @@ def warn_of_printers(callbacks: list[Any] | None, caller: str) -> None:
     """Warn that callbacks that print epochs are ignored."""
     if not _only_show(callbacks, printers=False):
         warnings.warn(
-            f"{caller} ignores callbacks that print epochs: its solver is dual coordinate descent. Set solver='sgd' to "
-            "train by epochs of stochastic gradients.",
+            f"{caller} ignores callbacks that print epochs: its solver is dual coordinate "
+            "descent. Set solver='sgd' to train by epochs of stochastic gradients.",
             stacklevel=level_of_user(),
         )
 
 
-def _obstacles(parameters: Mapping[str, Any], loss: LossName, n_classes: int, device: str) -> Iterator[tuple[str, str]]:
+def _obstacles(
+    parameters: Mapping[str, Any], loss: LossName, n_classes: int, device: str
+) -> Iterator[tuple[str, str]]:
     """Yield the parameters that dual coordinate descent does not support, with the reason."""
     if loss != SquaredHingeLoss.name:
-        yield "loss", f"it minimizes the squared hinge loss, and the loss of these rows is {loss!r}, not 'hinge'"
+        yield (
+            "loss",
+            f"it minimizes the squared hinge loss, and the loss of these rows is {loss!r}, not "
+            "'hinge'",
+        )
     is_table = parameters["variant"] == "standard"
     if parameters["hidden_layer_sizes"]:
         yield "hidden_layer_sizes", "it trains a linear model"
@@ -146,12 +164,17 @@ def _only_show(callbacks: list[Any] | None, *, printers: bool = True) -> bool:
 _DIM_WITH_HIDDEN_LAYERS = 20
 _LARGEST_DIM = 32  # up to 1024 classes
 _MOST_EPOCHS, _MOST_STEPS = 100, 500
-_PLANNED_EPOCHS = 20  # with early stopping of many rows, and of a learning rate that decays over all epochs
+# with early stopping of many rows, and of a learning rate that decays over all epochs
+_PLANNED_EPOCHS = 20
 _MANY_ROWS_OF_ONE_EPOCH = 20_000  # with more, a second epoch does not improve the accuracy
 
 
 def resolve_embedding_dim(
-    value: int | Literal["auto"], n_classes: int, *, hidden_layers: bool = False, largest: int = _LARGEST_DIM
+    value: int | Literal["auto"],
+    n_classes: int,
+    *,
+    hidden_layers: bool = False,
+    largest: int = _LARGEST_DIM,
 ) -> int:
     """Return the dimension; "auto" is a multiple of 4 that depends on the number of classes."""
     if value != "auto":
@@ -175,14 +198,20 @@ def resolve_epochs(
         return int(value)
     if decay != "constant" or not trains_to_convergence(value, n_rows):
         return _PLANNED_EPOCHS if early_stopping or n_rows < _MANY_ROWS_OF_ONE_EPOCH else 1
-    return max(_MOST_EPOCHS, _MOST_STEPS * min(resolve_batch_size(batch_size, n_rows), n_rows) // n_rows)
+    return max(
+        _MOST_EPOCHS, _MOST_STEPS * min(resolve_batch_size(batch_size, n_rows), n_rows) // n_rows
+    )
 
 
-def trains_to_convergence(max_epochs: int | Literal["auto"], n_rows: int, decay: Decay = "constant") -> bool:
+def trains_to_convergence(
+    max_epochs: int | Literal["auto"], n_rows: int, decay: Decay = "constant"
+) -> bool:
     """Return whether stochastic gradients take small steps until the training loss converges."""
     return bool(max_epochs == "auto" and n_rows < _MANY_ROWS_OF_ONE_EPOCH and decay == "constant")
 
 
 def resolve_batch_size(value: int | Literal["auto"], n_rows: int) -> int:
     """Return the number of rows per batch."""
-    return int(2 ** np.clip(np.round(np.log2(n_rows / 128)), 5, 8)) if value == "auto" else int(value)
+    return (
+        int(2 ** np.clip(np.round(np.log2(n_rows / 128)), 5, 8)) if value == "auto" else int(value)
+    )

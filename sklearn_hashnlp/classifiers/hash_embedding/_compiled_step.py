@@ -14,7 +14,13 @@ from torch.nn.modules.module import _has_any_global_hook
 
 from sklearn_hashnlp._threads import prefetch
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches
-from sklearn_hashnlp.kernels.embeddings._bags import BagGroups, RowGradients, bag_gradients, embed_bags, group_bags
+from sklearn_hashnlp.kernels.embeddings._bags import (
+    BagGroups,
+    RowGradients,
+    bag_gradients,
+    embed_bags,
+    group_bags,
+)
 from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
 from sklearn_hashnlp.kernels.linear._softmax_head import softmax_head
 from sklearn_hashnlp.nn._hash_embedding_network import HashEmbeddingNetwork
@@ -41,7 +47,8 @@ class CompiledStep:
         self,
         module: HashEmbeddingNetwork,
         optimizer: Any,  # a RowwiseOptimizer
-        scale: Callable[[tuple[SparseBatch, Tensor]], float] = lambda _: 1.0,  # of a batch's gradients
+        # of a batch's gradients
+        scale: Callable[[tuple[SparseBatch, Tensor]], float] = lambda _: 1.0,
     ) -> None:
         self._scale = scale
         self._bag = module.bag
@@ -58,8 +65,12 @@ class CompiledStep:
 
     def _locate(self, batch: SparseBatch) -> BatchIndices:
         n_rows, n_slots = self._bag.num_embeddings, len(self._bag.pool)
-        rows, slots = locate_ids(batch.ids.numpy(), self._constants, n_rows, n_slots, self._layout.variant)
-        return BatchIndices(rows, slots, group_bags(rows, slots, batch.offsets.numpy(), n_rows, n_slots))
+        rows, slots = locate_ids(
+            batch.ids.numpy(), self._constants, n_rows, n_slots, self._layout.variant
+        )
+        return BatchIndices(
+            rows, slots, group_bags(rows, slots, batch.offsets.numpy(), n_rows, n_slots)
+        )
 
     def _step(self, batch: SparseBatch, targets: Tensor, indices: BatchIndices) -> dict[str, Any]:
         bag, head = self._bag, self._head
@@ -67,8 +78,20 @@ class CompiledStep:
         importance = None if bag.importance is None else bag.importance.detach().numpy()
         counts = batch.weights.numpy()
         scale = np.float32(self._scale((batch, targets)))
-        row_weights = np.ones(len(batch), np.float32) if batch.row_weights is None else batch.row_weights.numpy()
-        bags = embed_bags(indices.rows, indices.slots, batch.offsets.numpy(), counts, pool, importance, self._layout)
+        row_weights = (
+            np.ones(len(batch), np.float32)
+            if batch.row_weights is None
+            else batch.row_weights.numpy()
+        )
+        bags = embed_bags(
+            indices.rows,
+            indices.slots,
+            batch.offsets.numpy(),
+            counts,
+            pool,
+            importance,
+            self._layout,
+        )
         result = softmax_head(
             bags.documents,
             head.weight.detach().numpy(),
@@ -76,7 +99,9 @@ class CompiledStep:
             targets.numpy(),
             row_weights * scale,
         )
-        table_gradients = bag_gradients(result.inputs, bags, counts, pool, importance, self._layout, indices.groups)
+        table_gradients = bag_gradients(
+            result.inputs, bags, counts, pool, importance, self._layout, indices.groups
+        )
         row_gradients: dict[Tensor, RowGradients] = {
             table: gradients
             for table, gradients in zip((bag.pool, bag.importance), table_gradients, strict=True)
@@ -85,7 +110,10 @@ class CompiledStep:
         for parameter, gradient in ((head.weight, result.weight), (head.bias, result.bias)):
             parameter.grad = torch.from_numpy(gradient) if parameter.requires_grad else None
         self._optimizer.step(row_gradients=row_gradients)
-        return {"loss": torch.tensor(result.loss / float(scale)), "y_pred": torch.from_numpy(result.scores)}
+        return {
+            "loss": torch.tensor(result.loss / float(scale)),
+            "y_pred": torch.from_numpy(result.scores),
+        }
 
 
 def supports_compiled_step(module: HashEmbeddingNetwork, optimizer: torch.optim.Optimizer) -> bool:
@@ -100,5 +128,9 @@ def supports_compiled_step(module: HashEmbeddingNetwork, optimizer: torch.optim.
         and head[0].out_features <= _MAX_CLASSES
         and not _has_any_global_hook()  # type: ignore[no-untyped-call]  # torch's, without types
         and not any(getattr(part, name) for part in module.modules() for name in _MODULE_HOOKS)
-        and not any(getattr(parameter, name) for parameter in module.parameters() for name in _PARAMETER_HOOKS)
+        and not any(
+            getattr(parameter, name)
+            for parameter in module.parameters()
+            for name in _PARAMETER_HOOKS
+        )
     )

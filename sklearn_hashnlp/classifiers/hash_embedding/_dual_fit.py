@@ -1,8 +1,8 @@
 """Training without gradients: a linear support vector machine, by dual coordinate descent.
 
-It comes near the optimum of a penalized loss in four to ten epochs. The log-odds of naive Bayes are added to the
-weights. With few rows cross-validation chooses the penalty and the factor of the log-odds; left-out rows fit the
-temperature.
+It comes near the optimum of a penalized loss in four to ten epochs. The log-odds of naive Bayes are
+added to the weights. With few rows cross-validation chooses the penalty and the factor of the
+log-odds; left-out rows fit the temperature.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ _NOISE = 0.15  # correct predictions that a smaller C must have more, times the 
 _SHARES_OF_SGD: dict[LossName, float] = {"softmax": 0.1, "hinge": 0.05}
 _BLOCK_ROWS = 4096
 NEW_STEP = 0.5  # step of an unused row of the pool, relative to the exact fit of one row
-# Factor of the curvature, for C = 20; chosen on validation rows, as is NEW_STEP. It does not depend on the chosen
-# penalty, since further training has none.
+# Factor of the curvature, for C = 20; chosen on validation rows, as is NEW_STEP. It does not depend
+# on the chosen penalty, since further training has none.
 _STIFFNESS = 40.0
 _FOLDS = 3
 _THREADS = 2  # the same number as for stochastic gradients
@@ -97,11 +97,17 @@ class Located(NamedTuple):
     def of(cls, model: LinearModel, rows: SparseRows) -> Located:
         """Hash the columns of rows."""
         sizes = len(model.known), len(model.pool)
-        table_rows, slots = locate_ids(rows.indices, model.constants, *sizes, model.spec.layout.variant)
-        return cls(*number_distinct(table_rows, sizes[0]), *number_distinct(slots.reshape(-1), sizes[1]))
+        table_rows, slots = locate_ids(
+            rows.indices, model.constants, *sizes, model.spec.layout.variant
+        )
+        return cls(
+            *number_distinct(table_rows, sizes[0]), *number_distinct(slots.reshape(-1), sizes[1])
+        )
 
 
-def number_distinct(ids: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def number_distinct(
+    ids: NDArray[np.int32], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the distinct ids below ``size``, in order, and the position of each id in them."""
     is_used = np.zeros(size, dtype=np.bool_)
     is_used[ids] = True
@@ -111,7 +117,9 @@ def number_distinct(ids: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64
     return found, position_of[ids]
 
 
-def problem_of(model: LinearModel, dataset: SparseRows, located: Located, *, drops_new: bool = True) -> LinearProblem:
+def problem_of(
+    model: LinearModel, dataset: SparseRows, located: Located, *, drops_new: bool = True
+) -> LinearProblem:
     """Return the problem of rows whose columns are located in the tables of a model."""
     values = dataset.data.astype(np.float32)
     if model.importance is not None:
@@ -140,29 +148,40 @@ def problem_of(model: LinearModel, dataset: SparseRows, located: Located, *, dro
 
 def costs_of(rows: SparseRows) -> NDArray[np.float32]:
     """Return the weight of each row in the loss."""
-    return np.ones(len(rows), dtype=np.float32) if rows.row_weights is None else rows.row_weights.astype(np.float32)
+    return (
+        np.ones(len(rows), dtype=np.float32)
+        if rows.row_weights is None
+        else rows.row_weights.astype(np.float32)
+    )
 
 
 class LabelSums(NamedTuple):
     """Sums of the normalized values of rows, with inverse document frequencies."""
 
-    own: NDArray[np.float32]  # (n_buckets, n_classes): by rows of the pool, over the rows of each class
+    # (n_buckets, n_classes): by rows of the pool, over the rows of each class
+    own: NDArray[np.float32]
     total: NDArray[np.float32]  # (n_buckets,): over all rows
 
     @classmethod
-    def of(cls, model: LinearModel, importance: NDArray[np.float32] | None, rows: SparseRows) -> LabelSums:
+    def of(
+        cls, model: LinearModel, importance: NDArray[np.float32] | None, rows: SparseRows
+    ) -> LabelSums:
         """Compute sums with initial importance weights; a value counts in k rows of the pool."""
         sizes = len(model.known), len(model.pool)
         own, total = lazy_table((sizes[1], len(model.bias))), lazy_table((sizes[1],))
         for start in range(0, len(rows), _BLOCK_ROWS):  # few values at a time take little memory
             part = rows.select(np.arange(start, min(start + _BLOCK_ROWS, len(rows))))
-            table_rows, slots = locate_ids(part.indices, model.constants, *sizes, model.spec.layout.variant)
+            table_rows, slots = locate_ids(
+                part.indices, model.constants, *sizes, model.spec.layout.variant
+            )
             values, n_hashes = part.data.astype(np.float32), slots.shape[1]
             if importance is not None:
                 values *= importance[table_rows, 0]
             normalize_rows(values, part.indptr)
             columns, labels = slots.reshape(-1), part.targets.astype(np.int64)
-            linear = LinearRows(n_hashes * part.indptr, columns, np.repeat(values, n_hashes), labels)
+            linear = LinearRows(
+                n_hashes * part.indptr, columns, np.repeat(values, n_hashes), labels
+            )
             add_by_label(linear, costs_of(part), own, total)
         return cls(own, total)
 
@@ -174,7 +193,8 @@ class LabelSums(NamedTuple):
         odds = self.own[used]
         to_log_odds(odds, self.total[used], SMOOTHING)
         odds -= odds.mean(axis=1, keepdims=True)  # the probabilities are the same
-        heads = np.linalg.pinv(model.weight[:, : model.pool.shape[1]].T.astype(np.float64))  # (n_classes, d)
+        # (n_classes, d)
+        heads = np.linalg.pinv(model.weight[:, : model.pool.shape[1]].T.astype(np.float64))
         share = _SHARES_OF_SGD[loss] / model.spec.slots_per_id  # the vectors of a column add up
         return used, odds @ (share * heads).astype(np.float32)
 
@@ -183,7 +203,8 @@ def sum_by_label(model: LinearModel, rows: SparseRows) -> Future[LabelSums] | No
     """Start to compute the sums of rows; None if the model has fewer dimensions than classes."""
     if model.pool.shape[1] < len(model.bias):
         return None
-    importance = None if model.importance is None else model.importance.copy()  # it is trained meanwhile
+    # it is trained meanwhile
+    importance = None if model.importance is None else model.importance.copy()
     return run_beside(LabelSums.of, model, importance, rows)
 
 
@@ -211,7 +232,9 @@ def _with_crops(
     return part.joined(crops), np.concatenate([index, sources])
 
 
-def choose_settings(problem: LinearProblem, seed: int, crop: Crop | None = None) -> tuple[Settings, LeftOut | None]:
+def choose_settings(
+    problem: LinearProblem, seed: int, crop: Crop | None = None
+) -> tuple[Settings, LeftOut | None]:
     """Choose the settings by cross-validation, on ties the nearest to the defaults."""
     n_rows = len(problem.rows.labels)
     if n_rows < _MIN_FOLD_ROWS:
@@ -219,7 +242,12 @@ def choose_settings(problem: LinearProblem, seed: int, crop: Crop | None = None)
     n_epochs, strengths = n_dual_epochs(n_rows, problem.n_hashes), _STRENGTHS
     rows = np.random.default_rng(seed).permutation(n_rows)[:_MAX_FOLD_ROWS]
     fold_of, (both, index) = np.arange(len(rows)) % _FOLDS, _with_crops(problem, rows, crop)
-    options: dict[str, Any] = {"seed": seed, "n_epochs": n_epochs, "n_threads": _THREADS, "n_trained": len(rows)}
+    options: dict[str, Any] = {
+        "seed": seed,
+        "n_epochs": n_epochs,
+        "n_threads": _THREADS,
+        "n_trained": len(rows),
+    }
     (left_out,) = cross_validate([both], fold_of[index], strengths, **options)
     margins, odds = dict(zip(strengths, left_out.margins, strict=True)), left_out.odds
     assert odds is not None
@@ -230,7 +258,9 @@ def choose_settings(problem: LinearProblem, seed: int, crop: Crop | None = None)
         correct = float(costs[scores.argmax(axis=1) == targets].sum())
         return correct, -abs(one.share - _DEFAULT_SHARE), -abs(np.log(one.strength))
 
-    best = max((Settings(strength, share) for strength in strengths for share in _SHARES), key=quality)
+    best = max(
+        (Settings(strength, share) for strength in strengths for share in _SHARES), key=quality
+    )
     scores = margins[best.strength] + best.share * odds
     train = problem.take(rows[fold_of == 1])
     valid = problem.take(rows[fold_of == 0]).known_from(train)
@@ -243,15 +273,20 @@ def choose_settings(problem: LinearProblem, seed: int, crop: Crop | None = None)
 def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float) -> float:
     """Return the growth factor of scores from training on two of three folds to all rows.
 
-    ``small`` and ``large`` are scores of the same rows after training on one and on two folds, ``more`` is the number
-    of rows relative to the three folds. Scores grow as a power of the number of training rows.
+    ``small`` and ``large`` are scores of the same rows after training on one and on two folds,
+    ``more`` is the number of rows relative to the three folds. Scores grow as a power of the number
+    of training rows.
     """
-    before, after = (np.sqrt(np.mean((one - one.mean(axis=1, keepdims=True)) ** 2)) for one in (small, large))
+    before, after = (
+        np.sqrt(np.mean((one - one.mean(axis=1, keepdims=True)) ** 2)) for one in (small, large)
+    )
     power = np.clip(np.log2(after / before), 0.0, 1.0) if min(before, after) > 0 else 0.0
     return float((more * _FOLDS / (_FOLDS - 1)) ** power)
 
 
-def choose_strength(problem: LinearProblem, seed: int, crop: Crop | None = None) -> tuple[Settings, LeftOut]:
+def choose_strength(
+    problem: LinearProblem, seed: int, crop: Crop | None = None
+) -> tuple[Settings, LeftOut]:
     """Choose the penalty for many rows on a sample; return it and the scores of left-out rows."""
     rows = np.random.default_rng(seed).permutation(len(problem.rows.labels))
     n_epochs = n_dual_epochs(len(rows), problem.n_hashes)
@@ -259,7 +294,9 @@ def choose_strength(problem: LinearProblem, seed: int, crop: Crop | None = None)
 
     both, index = _with_crops(problem, some, crop)
 
-    def score(strength: float, train: LinearProblem) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    def score(
+        strength: float, train: LinearProblem
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         valid = both.known_from(train)
         margins = valid.scores(*minimized(train, strength, seed, n_epochs))
         return margins + _SHARE_OF_MANY_ROWS * valid.scores(train.log_odds()), valid.sizes
@@ -267,7 +304,9 @@ def choose_strength(problem: LinearProblem, seed: int, crop: Crop | None = None)
     targets, costs = problem.targets()[some], problem.costs[some].astype(np.float64)
     sample = problem.take(others[: 2 * len(some)])
     scores = map_in_order(partial(score, train=sample), _STRENGTHS_OF_MANY_ROWS, _THREADS)
-    correct = np.array([float(costs[one[: len(some)].argmax(axis=1) == targets].sum()) for one, _ in scores])
+    correct = np.array(
+        [float(costs[one[: len(some)].argmax(axis=1) == targets].sum()) for one, _ in scores]
+    )
     good = np.flatnonzero(correct >= correct.max() - _NOISE * np.sqrt(np.square(costs).sum()))
     settings = Settings(_STRENGTHS_OF_MANY_ROWS[good[-1]], _SHARE_OF_MANY_ROWS)  # the largest
     left_out, sizes = score(settings.strength, problem.take(np.sort(others)))
@@ -287,7 +326,9 @@ class Minimum(NamedTuple):
 def minimize(problem: LinearProblem, seed: int, crop: Crop | None) -> Minimum:
     """Choose settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
     n_rows, interrupt = len(problem.rows.labels), current_interrupt()
-    settings, left_out = (choose_settings if n_rows < _MANY_ROWS else choose_strength)(problem, seed, crop)
+    settings, left_out = (choose_settings if n_rows < _MANY_ROWS else choose_strength)(
+        problem, seed, crop
+    )
     n_epochs, interrupt.deferred = n_dual_epochs(n_rows, problem.n_hashes), True
     solver = DualSolver(problem, settings.strength, seed, n_epochs)
     for _ in range(n_epochs):
@@ -329,7 +370,9 @@ def fit_dual(
     if linear.importance is not None and importance_init == "idf":
         weights = smoothed_idf(np.bincount(located.rows), len(rows))
         divisor = mean_idf(weights)
-        linear.importance[located.table_rows] = (weights / divisor).astype(np.float32)[:, np.newaxis]
+        linear.importance[located.table_rows] = (weights / divisor).astype(np.float32)[
+            :, np.newaxis
+        ]
     problem = problem_of(linear, rows, located, drops_new=divisor is not None)
 
     def crop(some: NDArray[np.int64]) -> tuple[LinearProblem, NDArray[np.int64]]:
@@ -339,8 +382,11 @@ def fit_dual(
 
     minimum = minimize(problem, seed, crop if calibrate == "auto" else None)
     # Each class is a column of the pool, below a multiple of the identity matrix.
-    for first in range(0, spec.vector_dim, spec.embedding_dim):  # a part for each hash where they are concatenated
-        linear.weight[:, first : first + n_classes] = problem.scale * np.eye(n_classes, dtype=np.float32)
+    # a part for each hash where they are concatenated
+    for first in range(0, spec.vector_dim, spec.embedding_dim):
+        linear.weight[:, first : first + n_classes] = problem.scale * np.eye(
+            n_classes, dtype=np.float32
+        )
     linear.bias[:] = minimum.bias
     linear.pool[problem.slots, :n_classes] = minimum.weights
     first_rows = rows if len(rows) <= _ROWS_TO_CHECK else rows.select(np.arange(_ROWS_TO_CHECK))
@@ -354,7 +400,11 @@ def fit_dual(
 
 
 def _fit_probabilities(
-    model: HashEmbeddingModel, rows: SparseRows, left_out: LeftOut | None, seed: int, calibrate: Calibrate
+    model: HashEmbeddingModel,
+    rows: SparseRows,
+    left_out: LeftOut | None,
+    seed: int,
+    calibrate: Calibrate,
 ) -> None:
     """Fit the probabilities to left-out rows if there are any."""
     calibration = model.calibration
@@ -372,7 +422,9 @@ def _fit_probabilities(
         return result.scores, result.lengths
 
     every = np.arange(len(rows))
-    scored = Scored.by(score, rows, every, every if calibrate == "auto" else every[:0], calibration, seed)
+    scored = Scored.by(
+        score, rows, every, every if calibrate == "auto" else every[:0], calibration, seed
+    )
     # Nearly all training rows are predicted correctly: smooth more, by a row per class.
     fit_calibration(model.loss, calibration, scored, n_uniform=calibration.n_classes)
 
@@ -387,8 +439,8 @@ def curvature_state(
 ) -> OptimizerState:
     """Return a state of AdaGrad with steps inversely proportional to the curvature of the loss.
 
-    An unused row of the pool takes half the step that would fit one new text exactly; the more training rows have a
-    row of the pool, the smaller its step.
+    An unused row of the pool takes half the step that would fit one new text exactly; the more
+    training rows have a row of the pool, the smaller its step.
     """
     (offsets, columns, values, _), costs = problem.rows, problem.costs
     eps, n_hashes = learning_rate / rows_per_step / NEW_STEP, problem.n_hashes
@@ -402,16 +454,20 @@ def curvature_state(
     if model.importance is not None:
         sums["bag.importance"] = lazy_table((len(model.importance),))
         by_value = squares.reshape(-1, n_hashes).sum(axis=1)
-        sums["bag.importance"][located.table_rows] = accumulated(np.bincount(located.rows, by_value), eps / n_hashes)
+        sums["bag.importance"][located.table_rows] = accumulated(
+            np.bincount(located.rows, by_value), eps / n_hashes
+        )
     vectors, _ = embed_rows(model, rows)
-    n_parts = model.spec.vector_dim // model.spec.embedding_dim  # that share a step of the head: of concatenated hashes
+    # that share a step of the head: of concatenated hashes
+    n_parts = model.spec.vector_dim // model.spec.embedding_dim
     by_column = n_parts * (np.square(vectors) * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
     sums["head.0.weight"] = np.broadcast_to(accumulated(by_column), model.weight.shape).copy()
     sums["head.0.bias"] = accumulated(np.full(len(model.bias), costs.sum(dtype=np.float64)))
     parameters = {name: {"sum": array} for name, array in sums.items()}
     damping: list[float | None] = [eps, eps]  # of the tables, and of the head
     rates = [learning_rate] * 2
-    if n_hashes > 1:  # of the importance weights, of the pool, where all hashes share a step, and of the head
+    # of the importance weights, of the pool, where all hashes share a step, and of the head
+    if n_hashes > 1:
         damping = [eps / n_hashes, eps / n_hashes, eps * n_hashes / n_parts]
         rates = [learning_rate, learning_rate / n_hashes, learning_rate]
     return OptimizerState("adagrad", damping, parameters, learning_rates=rates)

@@ -20,7 +20,11 @@ from sklearn_hashnlp.classifiers.hash_embedding._model import (
     embed_rows,
     score_rows,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows, plain_rows
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import (
+    SparseRows,
+    canonical_rows,
+    plain_rows,
+)
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 
 if TYPE_CHECKING:  # torch is imported where a net is made
@@ -66,8 +70,8 @@ class FittedHashEmbedding(NetClassifier):
         """Compute the vectors of rows: column embeddings, combined and divided by ``normalize``.
 
         For a model of :func:`load_fasttext` these are fastText's sentence vectors and, for rows of
-        :meth:`FastTextVectorizer.transform_words <sklearn_hashnlp.text.FastTextVectorizer.transform_words>`, its word
-        vectors.
+        :meth:`FastTextVectorizer.transform_words <sklearn_hashnlp.text.FastTextVectorizer.transform_words>`,
+        its word vectors.
 
         Parameters
         ----------
@@ -77,8 +81,9 @@ class FittedHashEmbedding(NetClassifier):
         Returns
         -------
         ndarray of float32 of shape (n_samples, width)
-            The vectors, of ``embedding_dim`` columns (times ``n_hashes`` for ``aggregation="concat"``, and ``n_hashes``
-            more with ``append_weight``); zeros for a row without known columns.
+            The vectors, of ``embedding_dim`` columns (times ``n_hashes`` for
+            ``aggregation="concat"``, and ``n_hashes`` more with ``append_weight``); zeros for a row
+            without known columns.
 
         Raises
         ------
@@ -110,7 +115,9 @@ class FittedHashEmbedding(NetClassifier):
         if rows is not None:
             return rows
         self._refuse_texts(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=0, reset=False)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=np.float32, ensure_min_samples=0, reset=False
+        )
         return SparseRows(canonical_rows(X, any_scale=self._model.spec.normalize is not None))
 
     def _keep_calibration(self, net: SparseNet, calibration: Calibration) -> None:
@@ -129,10 +136,14 @@ class FittedHashEmbedding(NetClassifier):
         rows, model = self._rows(X), self._model.calibrated
         if model is None:
             vectors, lengths = self.net_.embedded(rows, self._model.tables)
-            return self._calibration.shifted(self._loss, self._scores_by_net(rows, vectors), lengths)
+            return self._calibration.shifted(
+                self._loss, self._scores_by_net(rows, vectors), lengths
+            )
         return self._score(rows, model).scores
 
-    def _score(self, rows: SparseRows, model: LinearModel, *, with_scores: bool = True) -> ScoredRows:
+    def _score(
+        self, rows: SparseRows, model: LinearModel, *, with_scores: bool = True
+    ) -> ScoredRows:
         scored = score_rows(model, rows, with_scores=with_scores)
         if not scored.finite:
             raise self._not_finite()
@@ -166,13 +177,17 @@ class FittedHashEmbedding(NetClassifier):
         prior = self._loss.prior_scores(self._calibration.class_counts)
         if prior is not None:
             classes[unknown] = np.argsort(-prior, kind="stable")[:k]
-            log_probs[unknown] = self._loss.log_probabilities(prior[np.newaxis])[0, classes[unknown]]
+            log_probs[unknown] = self._loss.log_probabilities(prior[np.newaxis])[
+                0, classes[unknown]
+            ]
         return log_probs, classes
 
     def _learned(self) -> HashEmbeddingModel | None:
         return self.__dict__.get("_model")
 
-    def _load(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]) -> None:
+    def _load(
+        self, values: dict[str, Any], arrays: dict[str, NDArray[Any]], history: list[dict[str, Any]]
+    ) -> None:
         self._keep_model(HashEmbeddingModel.from_state(values, arrays), history)
 
     def _load_optimizer(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -182,7 +197,11 @@ class FittedHashEmbedding(NetClassifier):
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         values, arrays = super()._get_model_state()
-        own = {"idf_divisor": self._idf_divisor, "tree_name": self._tree_name, "solver": self.solver_}
+        own = {
+            "idf_divisor": self._idf_divisor,
+            "tree_name": self._tree_name,
+            "solver": self.solver_,
+        }
         return values | own, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:

@@ -1,7 +1,7 @@
 """HashEmbeddingModel: the learned arrays and numbers of a HashEmbeddingClassifier, without torch.
 
-Predictions, explanations, exports and saved models are functions of it. A net is made from it where training
-continues, and returns it.
+Predictions, explanations, exports and saved models are functions of it. A net is made from it where
+training continues, and returns it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,19 @@ from sklearn_hashnlp.classifiers._losses import Loss, loss_from_values, loss_to_
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import MAX_COLUMNS, SparseRows
 from sklearn_hashnlp.kernels.embeddings._tables import TableSpec, lazy_table
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel, score_bags
-from sklearn_hashnlp.persistence._tables import TABLE_VALUES, check_shape, check_stored, pack_table, unpack_table
-from sklearn_hashnlp.training._optimizer_state import OptimizerState, Packed, pack_step_sizes, unpack_step_sizes
+from sklearn_hashnlp.persistence._tables import (
+    TABLE_VALUES,
+    check_shape,
+    check_stored,
+    pack_table,
+    unpack_table,
+)
+from sklearn_hashnlp.training._optimizer_state import (
+    OptimizerState,
+    Packed,
+    pack_step_sizes,
+    unpack_step_sizes,
+)
 from sklearn_hashnlp.trees import SoftmaxTree
 
 POOL, IMPORTANCE = "bag.pool", "bag.importance"
@@ -32,10 +43,18 @@ _TREE, _EXTRA = "tree.", "._extra_state"
 _NUMBERS = f"bag{_EXTRA}"
 _FREQUENCIES = "document_frequencies"
 STATISTICS: Final = ("running_mean", "running_var", "num_batches_tracked")  # of batch normalization
-_SPEC = ("num_embeddings", "num_buckets", "embedding_dim", "num_hashes", "variant", "aggregation", "append_weight")
+_SPEC = (
+    "num_embeddings",
+    "num_buckets",
+    "embedding_dim",
+    "num_hashes",
+    "variant",
+    "aggregation",
+    "append_weight",
+)
 DIVERGENCE = (
-    "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate, and scale "
-    "X down if its rows are not normalized."
+    "The training diverged: the loss or a score is infinite or not a number. Set a smaller "
+    "learning_rate, and scale X down if its rows are not normalized."
 )
 _MIN_VALUES = 2**15  # per thread: fewer take less time than starting it
 _MAX_BLOCK_ROWS = 1024  # per thread at once
@@ -53,7 +72,8 @@ class HashEmbeddingModel:
     device: str = "cpu"  # where it was trained
     rows_per_step: int | None = None
     optimizer: OptimizerState | None = None
-    frequencies: NDArray[np.int32] | None = None  # document frequencies of the rows of the importance table
+    # document frequencies of the rows of the importance table
+    frequencies: NDArray[np.int32] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, without what is computed of them."""
@@ -61,10 +81,17 @@ class HashEmbeddingModel:
 
     @classmethod
     def of_linear(
-        cls, architecture: dict[str, Any], linear: LinearModel, loss: Loss, calibration: Calibration, **state: Any
+        cls,
+        architecture: dict[str, Any],
+        linear: LinearModel,
+        loss: Loss,
+        calibration: Calibration,
+        **state: Any,
     ) -> Self:
         """Return the model of a linear one, without copying its arrays."""
-        weights = {POOL: linear.pool} | ({} if linear.importance is None else {IMPORTANCE: linear.importance})
+        weights = {POOL: linear.pool} | (
+            {} if linear.importance is None else {IMPORTANCE: linear.importance}
+        )
         weights |= {"head.0.weight": linear.weight, "head.0.bias": linear.bias}
         return cls(architecture, weights, loss, calibration, **state)
 
@@ -88,7 +115,11 @@ class HashEmbeddingModel:
     def linear(self) -> LinearModel | None:
         """The arrays of a linear model, which kernels score; None for other models."""
         weight, bias = self.last_layer
-        return self.bag._replace(weight=weight, bias=bias) if self.bag is not None and self.has_linear_head else None
+        return (
+            self.bag._replace(weight=weight, bias=bias)
+            if self.bag is not None and self.has_linear_head
+            else None
+        )
 
     @cached_property
     def calibrated(self) -> LinearModel | None:
@@ -101,7 +132,9 @@ class HashEmbeddingModel:
     @property
     def bag(self) -> LinearModel | None:
         """The tables above a layer without outputs; None for a median, which kernels lack."""
-        return None if self.spec.aggregation == "median" and self.spec.has_importance else self._sums
+        return (
+            None if self.spec.aggregation == "median" and self.spec.has_importance else self._sums
+        )
 
     @cached_property
     def _sums(self) -> LinearModel:
@@ -124,7 +157,9 @@ class HashEmbeddingModel:
     @property
     def n_parameters(self) -> int:
         """The number of all trained numbers."""
-        return sum(array.size for name, array in self.weights.items() if not name.endswith(STATISTICS))
+        return sum(
+            array.size for name, array in self.weights.items() if not name.endswith(STATISTICS)
+        )
 
     @property
     def has_training_state(self) -> bool:
@@ -136,13 +171,19 @@ class HashEmbeddingModel:
         initial = {POOL: 0.0, IMPORTANCE: self.architecture["importance_init"]}
         arrays: dict[str, NDArray[Any]] = {}
         for name, array in self.weights.items():
-            arrays |= pack_table(name, array, initial[name]) if name in initial else {name: array.copy()}
+            arrays |= (
+                pack_table(name, array, initial[name]) if name in initial else {name: array.copy()}
+            )
         arrays[_NUMBERS] = np.array(self.spec.to_numbers(), dtype=np.int64)
         if self.tree is not None:
             arrays[f"{_last_layer(self.architecture)}{_EXTRA}"] = np.array([self.tree.digest, 0])
             arrays |= {f"{_TREE}{name}": array for name, array in self.tree.to_arrays().items()}
         calibration, own = self.calibration.to_state()
-        values = {"architecture": self.architecture, "device": self.device, "probabilities": loss_to_values(self.loss)}
+        values = {
+            "architecture": self.architecture,
+            "device": self.device,
+            "probabilities": loss_to_values(self.loss),
+        }
         return values | calibration, arrays | own
 
     @classmethod
@@ -150,16 +191,24 @@ class HashEmbeddingModel:
         """Load results of :meth:`to_state` and :meth:`to_step_sizes`, checked before allocation."""
         architecture, spec = values["architecture"], spec_of(values["architecture"])
         spec.check_state(arrays[_NUMBERS].tolist())
-        stored = {name.removeprefix(_TREE): array for name, array in arrays.items() if name.startswith(_TREE)}
+        stored = {
+            name.removeprefix(_TREE): array
+            for name, array in arrays.items()
+            if name.startswith(_TREE)
+        }
         tree = SoftmaxTree.from_arrays(stored) if stored else None
         if tree is not None and tree.n_classes != architecture["num_classes"]:
-            raise ValueError(f"The tree must have {architecture['num_classes']} classes, got {tree.n_classes}.")
+            raise ValueError(
+                f"The tree must have {architecture['num_classes']} classes, got {tree.n_classes}."
+            )
         if tree is not None and arrays[f"{_last_layer(architecture)}{_EXTRA}"][0] != tree.digest:
             raise ValueError("The weights of the tree's nodes were trained with another tree.")
         shapes = _shapes_of(architecture, spec, tree)
         for name, shape in shapes.items():
             check_stored(name, arrays, shape)
-        weights = {name: _restored(name, shape, architecture, arrays) for name, shape in shapes.items()}
+        weights = {
+            name: _restored(name, shape, architecture, arrays) for name, shape in shapes.items()
+        }
         loss = loss_from_values(values["probabilities"])
         n_columns = MAX_COLUMNS if spec.hash_rows else spec.num_embeddings
         calibration = Calibration.from_state(values, arrays, architecture["num_classes"], n_columns)
@@ -175,9 +224,13 @@ class HashEmbeddingModel:
         """Return the exact state of the optimizer, and the document frequencies."""
         assert self.optimizer is not None
         values, arrays = self.optimizer.to_training_state(_TABLES)
-        return values, arrays | ({} if self.frequencies is None else pack_table(_FREQUENCIES, self.frequencies, 0))
+        return values, arrays | (
+            {} if self.frequencies is None else pack_table(_FREQUENCIES, self.frequencies, 0)
+        )
 
-    def load_training_state(self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    def load_training_state(
+        self, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> None:
         """Load the result of :meth:`to_training_state`."""
         self.optimizer = OptimizerState.from_training_state(self._shapes, values, arrays)
         if f"{_FREQUENCIES}{TABLE_VALUES}" in arrays:
@@ -186,16 +239,26 @@ class HashEmbeddingModel:
 
     @property
     def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {name: array.shape for name, array in self.weights.items() if not name.endswith(STATISTICS)}
+        return {
+            name: array.shape
+            for name, array in self.weights.items()
+            if not name.endswith(STATISTICS)
+        }
 
 
 def spec_of(architecture: Mapping[str, Any]) -> TableSpec:
     """Return the table specification of the arguments of a network."""
-    named = {name: architecture[name] for name in (*_SPEC, "hash_rows", "normalize") if name in architecture}
+    named = {
+        name: architecture[name]
+        for name in (*_SPEC, "hash_rows", "normalize")
+        if name in architecture
+    }
     return TableSpec(**named, seed=architecture["hash_seed"])
 
 
-def bag_of(spec: TableSpec, pool: NDArray[np.float32], importance: NDArray[np.float32] | None) -> LinearModel:
+def bag_of(
+    spec: TableSpec, pool: NDArray[np.float32], importance: NDArray[np.float32] | None
+) -> LinearModel:
     """Return the tables above a layer without outputs; of a median's the sums, for lengths only."""
     nothing = np.empty((0, spec.output_dim), dtype=np.float32)
     spec = spec if spec.aggregation != "median" else replace(spec, aggregation="sum")
@@ -223,7 +286,9 @@ def _shapes_of(
     width, layer = spec.output_dim, 0
     for size in architecture["hidden_sizes"]:
         shapes |= {f"head.{layer}.weight": (size, width), f"head.{layer}.bias": (size,)}
-        shapes |= {f"head.{layer + 1}.{name}": (size,) for name in ("weight", "bias", *STATISTICS[:2])}
+        shapes |= {
+            f"head.{layer + 1}.{name}": (size,) for name in ("weight", "bias", *STATISTICS[:2])
+        }
         shapes[f"head.{layer + 1}.{STATISTICS[2]}"] = ()
         width, layer = size, layer + 3
     n_scores = architecture["num_classes"] if tree is None else tree.n_scores
@@ -231,7 +296,10 @@ def _shapes_of(
 
 
 def _restored(
-    name: str, shape: tuple[int, ...], architecture: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    name: str,
+    shape: tuple[int, ...],
+    architecture: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
 ) -> NDArray[Any]:
     """Return a weight from its array, or a table from its trained rows."""
     if name in _TABLES:
@@ -243,7 +311,9 @@ def _restored(
     check_shape(name, arrays[name], shape)
     dtype = np.dtype(np.int64 if name.endswith(STATISTICS[2]) else np.float32)
     if arrays[name].dtype.kind != dtype.kind:
-        raise ValueError(f"The array {name!r} is of {arrays[name].dtype}, and the model has {dtype}.")
+        raise ValueError(
+            f"The array {name!r} is of {arrays[name].dtype}, and the model has {dtype}."
+        )
     return np.array(arrays[name], dtype=dtype, order="C")
 
 
@@ -265,13 +335,17 @@ def score_rows(model: LinearModel, rows: SparseRows, *, with_scores: bool = True
     scorer, finite = model.scorer(), []
 
     def score(block: slice) -> None:
-        finite.append(score_bags(scorer, rows.indices, rows.indptr, data, block, scores, labels, lengths))
+        finite.append(
+            score_bags(scorer, rows.indices, rows.indptr, data, block, scores, labels, lengths)
+        )
 
     map_row_blocks(score, n_rows, len(data))
     return ScoredRows(scores, labels, all(finite), lengths)
 
 
-def embed_rows(model: LinearModel, rows: SparseRows) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+def embed_rows(
+    model: LinearModel, rows: SparseRows
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Return the vectors of rows, as the input of the layer, and the lengths of the rows."""
     width = model.spec.output_dim  # the scores of a layer that returns its input
     nothing = np.zeros(width, dtype=np.float32)

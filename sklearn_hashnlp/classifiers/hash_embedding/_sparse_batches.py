@@ -35,7 +35,9 @@ class SparseBatch:
         if str(self.ids.device) == str(device):
             return self
         row_weights = None if self.row_weights is None else self.row_weights.to(device)
-        return SparseBatch(self.ids.to(device), self.offsets.to(device), self.weights.to(device), row_weights)
+        return SparseBatch(
+            self.ids.to(device), self.offsets.to(device), self.weights.to(device), row_weights
+        )
 
 
 class SparseDataset(SparseRows, Dataset):
@@ -62,7 +64,9 @@ class SparseDataset(SparseRows, Dataset):
             weights = self.data[offsets[0] : offsets[-1]].astype(np.float32, copy=False)
             offsets -= offsets[0]
         else:
-            ids, weights, offsets = gather_rows(self.indices, self.data, self.indptr, rows, index_dtype=np.int64)
+            ids, weights, offsets = gather_rows(
+                self.indices, self.data, self.indptr, rows, index_dtype=np.int64
+            )
         if dropout is not None and generator is not None:
             keep, offsets = _sample_columns(offsets, dropout, generator)
             ids, weights = ids[keep], weights[keep]
@@ -102,7 +106,14 @@ class SparseBatches(Batches):
         generator: np.random.Generator | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
-        super().__init__(dataset, batch_size, shuffle=shuffle, smallest=smallest, generator=generator, device=device)
+        super().__init__(
+            dataset,
+            batch_size,
+            shuffle=shuffle,
+            smallest=smallest,
+            generator=generator,
+            device=device,
+        )
         self.max_values = max_values
         self.dropout = dropout
         self._on_device: DeviceDataset | None = None
@@ -112,7 +123,9 @@ class SparseBatches(Batches):
         if self.device.type != "cpu":
             if self._on_device is None:
                 self._on_device = DeviceDataset(self.dataset, self.device)
-            yield from self._on_device.batches(order, self._edges(), dropout=self.dropout, generator=self.generator)
+            yield from self._on_device.batches(
+                order, self._edges(), dropout=self.dropout, generator=self.generator
+            )
             return
         for part in self.parts():
             rows = order[part] if self.shuffle else part
@@ -127,7 +140,10 @@ class SparseBatches(Batches):
         split = edges[:1]
         for edge in edges[1:]:
             while indptr[edge] - indptr[split[-1]] > max_values and edge - split[-1] > 1:
-                fits = int(np.searchsorted(indptr, int(indptr[split[-1]]) + max_values, side="right")) - 1
+                fits = (
+                    int(np.searchsorted(indptr, int(indptr[split[-1]]) + max_values, side="right"))
+                    - 1
+                )
                 split.append(max(fits, split[-1] + 1))
             split.append(edge)
         return split
@@ -143,7 +159,9 @@ class DeviceDataset:
         self._indices = torch.tensor(rows.indices, device=device)
         self._data = torch.tensor(rows.data, device=device, dtype=torch.float32)
         self._targets = torch.tensor(rows.targets, device=device)
-        self._row_weights = None if rows.row_weights is None else torch.tensor(rows.row_weights, device=device)
+        self._row_weights = (
+            None if rows.row_weights is None else torch.tensor(rows.row_weights, device=device)
+        )
 
     def batches(
         self,
@@ -157,7 +175,9 @@ class DeviceDataset:
         lengths = np.diff(self.indptr)[order]
         n_kept, draws = lengths, None
         if dropout is not None and generator is not None:
-            n_kept = np.minimum(generator.integers(dropout[0], dropout[1] + 1, size=len(order)), lengths)
+            n_kept = np.minimum(
+                generator.integers(dropout[0], dropout[1] + 1, size=len(order)), lengths
+            )
             draws = torch.Generator(self.device).manual_seed(int(generator.integers(2**63)))
         ends = np.concatenate(([0], np.cumsum(n_kept)))  # of the rows, in their order
         device_order = torch.from_numpy(order).to(self.device)
@@ -169,7 +189,9 @@ class DeviceDataset:
             indices, offsets = self._value_indices(rows, int(lengths[within].sum()))
             if draws is not None:
                 total = int(ends[block[-1]] - ends[block[0]])
-                indices, offsets = _sample_columns_on_device(indices, offsets, device_n_kept[within], total, draws)
+                indices, offsets = _sample_columns_on_device(
+                    indices, offsets, device_n_kept[within], total, draws
+                )
             ids, weights = self._indices[indices].to(torch.int64), self._data[indices]
             targets = self._targets[rows]
             row_weights = None if self._row_weights is None else self._row_weights[rows]
@@ -201,8 +223,12 @@ def _sample_columns_on_device(
 ) -> tuple[Tensor, Tensor]:
     """Return the value indices that are kept, ``n_kept`` of each row, and the new offsets."""
     n_values, n_rows = len(indices), len(n_kept)
-    row_of = torch.repeat_interleave(torch.arange(n_rows, device=indices.device), offsets.diff(), output_size=n_values)
-    keys = row_of + torch.rand(n_values, generator=generator, device=indices.device, dtype=torch.float64)
+    row_of = torch.repeat_interleave(
+        torch.arange(n_rows, device=indices.device), offsets.diff(), output_size=n_values
+    )
+    keys = row_of + torch.rand(
+        n_values, generator=generator, device=indices.device, dtype=torch.float64
+    )
     # A random order within each row; its first `n_kept` values are a sample without replacement.
     chosen, kept_offsets = _concatenate_ranges(offsets[:-1], n_kept, total)
     return indices[keys.argsort()[chosen].sort().values], kept_offsets

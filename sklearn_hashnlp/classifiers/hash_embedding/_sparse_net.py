@@ -18,7 +18,10 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, TreeLoss, make_loss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
-from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
+from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import (
+    CompiledStep,
+    supports_compiled_step,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import NEW_STEP
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._model import (
@@ -29,7 +32,11 @@ from sklearn_hashnlp.classifiers.hash_embedding._model import (
     embed_rows,
     score_rows,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseBatch, SparseBatches, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import (
+    SparseBatch,
+    SparseBatches,
+    SparseDataset,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.embeddings._hash_ids import count_rows
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
@@ -42,7 +49,8 @@ from sklearn_hashnlp.training._settings import TrainingSettings
 from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch, torch_seed
 from sklearn_hashnlp.trees import SoftmaxTree
 
-PREDICT_VALUES = 2**18  # limits batches of long rows: about 40 MB of component vectors at the default sizes
+# limits batches of long rows: about 40 MB of component vectors at the default sizes
+PREDICT_VALUES = 2**18
 _MAX_FREQUENCY = np.iinfo(np.int32).max
 _TIE_TOLERANCE = 1e-6  # relative: log-probabilities may be equal in float32
 
@@ -51,7 +59,8 @@ class SparseNet(ClassifierNet):
     """A skorch classifier of encoded labels with batches of :class:`SparseBatch`."""
 
     has_sparse_gradients = True
-    document_frequencies: NDArray[np.int32] | None = None  # of the importance rows, which merging models adds up
+    # of the importance rows, which merging models adds up
+    document_frequencies: NDArray[np.int32] | None = None
     divergence: ClassVar[str] = DIVERGENCE
     has_lengths: ClassVar[bool] = True
 
@@ -65,17 +74,26 @@ class SparseNet(ClassifierNet):
         return [importance, {"params": [bag.pool], "lr": learning_rate / n_hashes}]
 
     def prepare_tables(
-        self, rows: SparseRows, tables: EmbeddingTables, n_rows: int, divisor: float | None, *, starts: bool
+        self,
+        rows: SparseRows,
+        tables: EmbeddingTables,
+        n_rows: int,
+        divisor: float | None,
+        *,
+        starts: bool,
     ) -> float | None:
         """Initialize the importance of new columns, and freeze tables that are not trained.
 
-        Return the divisor of the inverse document frequencies; ``n_rows`` rows have been seen, these included.
+        Return the divisor of the inverse document frequencies; ``n_rows`` rows have been seen,
+        these included.
         """
         bag = self.module_.bag
         if tables.importance_init == "idf" and bag.importance is not None:
             if starts:
                 self.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
-            divisor = initialize_importance(bag, rows.indices, n_rows, divisor, self.document_frequencies)
+            divisor = initialize_importance(
+                bag, rows.indices, n_rows, divisor, self.document_frequencies
+            )
         bag.pool.requires_grad_(bool(tables.train_pool))
         if bag.importance is not None:
             bag.importance.requires_grad_(bool(tables.train_importance))
@@ -89,7 +107,9 @@ class SparseNet(ClassifierNet):
         if not is_tree:
             head[0].bias.data.copy_(torch.from_numpy(loss.best_constant(shares)))
         square = float(weight.square().sum()) / len(weight)  # of a class, on average
-        return float(settings.learning_rate * square * loss.curvature / (NEW_STEP * settings.batch_size))
+        return float(
+            settings.learning_rate * square * loss.curvature / (NEW_STEP * settings.batch_size)
+        )
 
     def tables(self) -> dict[str, float]:
         """Return the names of the bag's tables and the initial values of their rows."""
@@ -119,14 +139,18 @@ class SparseNet(ClassifierNet):
         pool = self.module_.bag.pool.detach()
         pool[torch.from_numpy(rows).to(pool.device)] += torch.from_numpy(values).to(pool.device)
 
-    def score_rows(self, rows: SparseRows, vectors: NDArray[np.float32] | None = None) -> NDArray[np.float64]:
+    def score_rows(
+        self, rows: SparseRows, vectors: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float64]:
         """Compute the scores of all rows, from their vectors if they are known."""
         model = self.module_.linear_model()
         if model is not None:
             return score_rows(model, rows).scores
         head = self.module_.head.in_double()
         with torch.inference_mode():
-            scores = [head.scores(block).float().cpu().numpy() for block in self._blocks(rows, vectors)]
+            scores = [
+                head.scores(block).float().cpu().numpy() for block in self._blocks(rows, vectors)
+            ]
         return np.concatenate(scores).astype(np.float64)
 
     def host_bag(self) -> LinearModel:
@@ -136,12 +160,20 @@ class SparseNet(ClassifierNet):
         return bag_of(bag.spec, bag.pool.detach().cpu().numpy(), importance)
 
     def scores_and_lengths(
-        self, rows: SparseRows, calibration: Calibration, *, unseen: bool = False, bag: LinearModel | None = None
+        self,
+        rows: SparseRows,
+        calibration: Calibration,
+        *,
+        unseen: bool = False,
+        bag: LinearModel | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Compute the scores and lengths of rows; ``unseen`` takes untrained columns as unknown."""
         with self._unknown_if_untrained(rows) if unseen else nullcontext():
             bag = self.host_bag() if bag is None else bag
-            tables, linear = bag._replace(base=base_of(bag, calibration)), self.module_.linear_model()
+            tables, linear = (
+                bag._replace(base=base_of(bag, calibration)),
+                self.module_.linear_model(),
+            )
             if linear is not None:
                 scored = score_rows(linear._replace(base=tables.base), rows)
                 return scored.scores, scored.lengths
@@ -157,9 +189,13 @@ class SparseNet(ClassifierNet):
             yield
             return
         table = bag.importance.detach()
-        features = torch.from_numpy(count_rows(rows.indices, bag._constants[0], len(table))[0]).to(table.device)
+        features = torch.from_numpy(count_rows(rows.indices, bag._constants[0], len(table))[0]).to(
+            table.device
+        )
         touched = trained[cast(RowwiseOptimizer, self.optimizer_).touched_key]
-        new = features[~touched[features].bool().view(len(features), touched[:1].numel()).any(dim=1)]
+        new = features[
+            ~touched[features].bool().view(len(features), touched[:1].numel()).any(dim=1)
+        ]
         importance = table[new]  # their inverse document frequencies
         table[new] = self.tables()["bag.importance"]
         try:
@@ -176,15 +212,22 @@ class SparseNet(ClassifierNet):
         with torch.inference_mode():
             for block in self._blocks(rows, vectors):
                 hidden = head(block)
-                best, indices = (tensor.cpu().numpy() for tensor in head.softmax.topk_with_bound(hidden, k))
+                best, indices = (
+                    tensor.cpu().numpy() for tensor in head.softmax.topk_with_bound(hidden, k)
+                )
                 # Ties in float32 are broken by the order of classes, as by argsort over all scores.
                 close = _are_close(best)
-                if close.any() and k < head.softmax.n_classes:  # by the bound: perhaps not by the next class
-                    best[close] = head.softmax.topk(hidden[torch.from_numpy(close).to(hidden.device)], k + 1)[0].cpu()
+                # by the bound: perhaps not by the next class
+                if close.any() and k < head.softmax.n_classes:
+                    best[close] = head.softmax.topk(
+                        hidden[torch.from_numpy(close).to(hidden.device)], k + 1
+                    )[0].cpu()
                     close = _are_close(best)
                 best, indices = best[:, :k].astype(np.float32), indices.copy()
                 if close.any():
-                    scores = head.softmax.log_prob(hidden[torch.from_numpy(close).to(hidden.device)])
+                    scores = head.softmax.log_prob(
+                        hidden[torch.from_numpy(close).to(hidden.device)]
+                    )
                     scores = scores.float().cpu().numpy()
                     indices[close] = np.argsort(-scores, axis=1, kind="stable")[:, :k]
                     best[close] = np.take_along_axis(scores, indices[close], axis=1)
@@ -197,14 +240,18 @@ class SparseNet(ClassifierNet):
         vectors = torch.cat(list(self._blocks(rows)))
         return np.asarray(vectors.float().cpu().numpy())
 
-    def embedded(self, rows: SparseRows, tables: LinearModel) -> tuple[NDArray[np.float32] | None, NDArray[np.float64]]:
+    def embedded(
+        self, rows: SparseRows, tables: LinearModel
+    ) -> tuple[NDArray[np.float32] | None, NDArray[np.float64]]:
         """Return the vectors (None if torch must compute them) and lengths of rows, on the CPU."""
         model = self.module_.bag_model()
         if model is None:
             return None, score_rows(tables, rows).lengths
         return embed_rows(model._replace(base=tables.base), rows)
 
-    def _blocks(self, rows: SparseRows, vectors: NDArray[np.float32] | None = None) -> Iterator[Tensor]:
+    def _blocks(
+        self, rows: SparseRows, vectors: NDArray[np.float32] | None = None
+    ) -> Iterator[Tensor]:
         """Yield blocks of the vectors that the head reads."""
         model = self.module_.bag_model() if vectors is None else None
         if model is not None:
@@ -215,7 +262,8 @@ class SparseNet(ClassifierNet):
         rows = SparseDataset.of(rows)
         documents: list[Tensor] = []
         n_documents = 0
-        parts = SparseBatches(rows, PREDICT_ROWS, max_values=PREDICT_VALUES).parts() or [slice(0)]  # of no rows
+        # of no rows
+        parts = SparseBatches(rows, PREDICT_ROWS, max_values=PREDICT_VALUES).parts() or [slice(0)]
         n_threads = cpu_count() if self.device_type == "cpu" else 1
         for some in map_in_order(partial(self._embed, rows), parts, n_threads):
             documents.append(some)
@@ -233,12 +281,18 @@ class SparseNet(ClassifierNet):
     def to_model(self, calibration: Calibration) -> HashEmbeddingModel:
         """Return the learned model, on the CPU with arrays shared with module and optimizer."""
         loss, module = self.criterion_, self.module_
-        state = {name: tensor for name, tensor in module.state_dict().items() if not name.endswith("_extra_state")}
+        state = {
+            name: tensor
+            for name, tensor in module.state_dict().items()
+            if not name.endswith("_extra_state")
+        }
         optimizer = read_state(module, self.optimizer_)
         if not self.has_training_state:
             optimizer.learning_rates = None
         if loss.layer is not None:
-            loss = make_loss(loss.name, multilabel=loss.multilabel, inverse_temperature=loss.inverse_temperature)
+            loss = make_loss(
+                loss.name, multilabel=loss.multilabel, inverse_temperature=loss.inverse_temperature
+            )
         return HashEmbeddingModel(
             self.architecture(),
             {name: tensor.detach().cpu().numpy() for name, tensor in state.items()},
@@ -296,7 +350,9 @@ def _are_close(log_probs: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(~(np.diff(log_probs, axis=1) < _TIE_TOLERANCE * log_probs[:, 1:]).all(axis=1))
 
 
-def make_net(architecture: dict[str, Any], device: str, tree: SoftmaxTree | None = None) -> SparseNet:
+def make_net(
+    architecture: dict[str, Any], device: str, tree: SoftmaxTree | None = None
+) -> SparseNet:
     """Build a net that is not initialized yet."""
     return SparseNet.untrained(
         HashEmbeddingNetwork,
@@ -323,10 +379,15 @@ def net_of_model(model: HashEmbeddingModel, history: list[dict[str, Any]]) -> Sp
         net.module_.eval()
         loss = model.loss
         is_tree = loss.name == TreeLoss.name
-        net.criterion_ = make_loss(loss.name, net.module_.head, multilabel=loss.multilabel) if is_tree else loss
+        net.criterion_ = (
+            make_loss(loss.name, net.module_.head, multilabel=loss.multilabel) if is_tree else loss
+        )
         net.rows_per_step, net.document_frequencies = model.rows_per_step, model.frequencies
         if model.optimizer is not None:
             net.restore_optimizer(model.optimizer)
-            net.was_trained, net.has_only_step_sizes = model.has_training_state, not model.has_training_state
+            net.was_trained, net.has_only_step_sizes = (
+                model.has_training_state,
+                not model.has_training_state,
+            )
     net.history = EpochHistory({"batches": []} | entry for entry in history)
     return net

@@ -15,33 +15,40 @@ from sklearn_hashnlp.training._validation_split import Samples, shared_values
 LARGE, SMALL = 1e15, 1e-15  # between them squares neither overflow nor underflow in float32
 _ROWS_WITH_COMMON = 1000  # rows that are compared for columns that all have
 _MOST_CROPS = 1000  # more change the fit of probabilities little
-MAX_COLUMNS = 2**31 - 1 + 2**16  # two vectorizers of 2**30 columns each, and more; kernels read 32 bits
+# two vectorizers of 2**30 columns each, and more; kernels read 32 bits
+MAX_COLUMNS = 2**31 - 1 + 2**16
 
 
 def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
     """Sort columns, sum duplicates and drop zeros; rescale extreme rows only if ``any_scale``."""
     if X.shape[1] > MAX_COLUMNS:
         raise ValueError(
-            f"X has {X.shape[1]} columns, at most 2**31 - 1 + 2**16 are supported. Let the vectorizers make fewer, "
-            "such as HashingNgramVectorizer(n_features=2**28)."
+            f"X has {X.shape[1]} columns, at most 2**31 - 1 + 2**16 are supported. Let the "
+            "vectorizers make fewer, such as HashingNgramVectorizer(n_features=2**28)."
         )
     matrix = csr_array(X)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
         if not np.isfinite(matrix.data).all():
-            raise ValueError("X has entries of the same row and column that add up to infinity in float32.")
+            raise ValueError(
+                "X has entries of the same row and column that add up to infinity in float32."
+            )
     if not matrix.data.all():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
     if not matrix.nnz or (matrix.data.min() >= SMALL and matrix.data.max() <= LARGE):
         return matrix  # the usual case, counts, without a copy
     if any_scale:
-        # reduceat needs a value at the start of an empty last row: the appended zero. Empty rows are repeated 0 times.
-        largest = np.maximum.reduceat(np.append(np.abs(matrix.data), np.float32(0)), matrix.indptr[:-1])
+        # reduceat needs a value at the start of an empty last row: the appended zero. Empty rows
+        # are repeated 0 times.
+        largest = np.maximum.reduceat(
+            np.append(np.abs(matrix.data), np.float32(0)), matrix.indptr[:-1]
+        )
         extreme = (largest > LARGE) | (largest < SMALL)
         if extreme.any():
-            divisor = np.where(extreme, largest, np.float32(1))  # dividing by 1 does not change the other rows
+            # dividing by 1 does not change the other rows
+            divisor = np.where(extreme, largest, np.float32(1))
             data = matrix.data / np.repeat(divisor, np.diff(matrix.indptr))
             matrix = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
     else:
@@ -49,8 +56,9 @@ def canonical_rows(X: Any, *, any_scale: bool) -> csr_array:
         if abs(matrix.data[index]) > LARGE:
             row = int(np.searchsorted(matrix.indptr, index, side="right")) - 1
             raise ValueError(
-                f"X has the value {matrix.data[index]:g} in row {row}, and normalize=None takes absolute values up to "
-                f"{LARGE:g} only: the squares of larger ones overflow in float32. Scale X down, or set normalize='l2'."
+                f"X has the value {matrix.data[index]:g} in row {row}, and normalize=None takes "
+                f"absolute values up to {LARGE:g} only: the squares of larger ones overflow in "
+                "float32. Scale X down, or set normalize='l2'."
             )
     return matrix
 
@@ -62,14 +70,21 @@ def plain_rows(X: Any, n_columns: int) -> SparseRows | None:
     if X.shape[1] != n_columns or n_columns > MAX_COLUMNS:
         return None
     facts = inspect_rows(X.indices, X.indptr, X.data, n_columns)
-    return SparseRows(X) if facts.is_valid and facts.smallest >= SMALL and facts.largest <= LARGE else None
+    return (
+        SparseRows(X)
+        if facts.is_valid and facts.smallest >= SMALL and facts.largest <= LARGE
+        else None
+    )
 
 
 class SparseRows(Samples):
     """Rows of a CSR matrix with their targets."""
 
     def __init__(
-        self, matrix: Any, targets: NDArray[Any] | None = None, row_weights: NDArray[np.float32] | None = None
+        self,
+        matrix: Any,
+        targets: NDArray[Any] | None = None,
+        row_weights: NDArray[np.float32] | None = None,
     ) -> None:
         self.indices: NDArray[Any] = np.ascontiguousarray(matrix.indices)
         self.indptr: NDArray[np.int64] = matrix.indptr.astype(np.int64)
@@ -89,7 +104,9 @@ class SparseRows(Samples):
     def select(self, rows: NDArray[np.int64]) -> Self:
         """Return some of the rows."""
         part = type(self).__new__(type(self))
-        part.indices, part.data, part.indptr = gather_rows(self.indices, self.data, self.indptr, rows)
+        part.indices, part.data, part.indptr = gather_rows(
+            self.indices, self.data, self.indptr, rows
+        )
         part.targets = self.targets[rows]
         part.row_weights = None if self.row_weights is None else self.row_weights[rows]
         return part
@@ -114,27 +131,37 @@ class SparseRows(Samples):
             return super().common_columns()
         at = np.minimum(np.searchsorted(first, some.indices), len(first) - 1)
         found = first[at] == some.indices
-        smallest, largest = (np.full(len(first), bound, dtype=np.float32) for bound in (np.inf, -np.inf))
+        smallest, largest = (
+            np.full(len(first), bound, dtype=np.float32) for bound in (np.inf, -np.inf)
+        )
         np.minimum.at(smallest, at[found], some.data[found].astype(np.float32))
         np.maximum.at(largest, at[found], some.data[found].astype(np.float32))
         shared = shared_values(smallest, largest)
         is_common = (np.bincount(at[found], minlength=len(first)) == len(some)) & (shared != 0)
         return first[is_common], shared[is_common]
 
-    def crops(self, some: NDArray[np.int64], common: NDArray[Any], seed: int) -> tuple[Self, NDArray[np.int64]]:
+    def crops(
+        self, some: NDArray[np.int64], common: NDArray[Any], seed: int
+    ) -> tuple[Self, NDArray[np.int64]]:
         """Return crops of at most 1,000 rows, with targets, and their rows' indices in ``some``.
 
-        A crop is what a row would be if there were less of its text: the columns that the row shares with a random
-        row, but not with a second one, are a few words with all of their n-grams. Random columns of a row would say
-        more than words, since they are of different words. The columns ``common`` to all rows stay.
+        A crop is what a row would be if there were less of its text: the columns that the row
+        shares with a random row, but not with a second one, are a few words with all of their
+        n-grams. Random columns of a row would say more than words, since they are of different
+        words. The columns ``common`` to all rows stay.
         """
         generator = np.random.default_rng(seed)
         chosen = np.sort(generator.permutation(len(some))[:_MOST_CROPS])
         if len(chosen) == 0:
             return self.select(chosen), chosen
-        parts = [self.select(part) for part in (some[chosen], *generator.integers(len(self), size=(2, len(chosen))))]
+        parts = [
+            self.select(part)
+            for part in (some[chosen], *generator.integers(len(self), size=(2, len(chosen))))
+        ]
         shape = (len(chosen), 1 + max(int(part.indices.max(initial=0)) for part in parts))
-        own, first, second = (csr_array((part.data, part.indices, part.indptr), shape=shape) for part in parts)
+        own, first, second = (
+            csr_array((part.data, part.indices, part.indptr), shape=shape) for part in parts
+        )
         first.data = np.ones_like(first.data)
         second.data = (~np.isin(second.indices, common)).astype(second.data.dtype)
         second.eliminate_zeros()

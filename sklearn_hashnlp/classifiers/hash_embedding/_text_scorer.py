@@ -52,7 +52,9 @@ class TextScorer:
             return None
         return label if label >= 0 else None
 
-    def score(self, texts: list[str], n_jobs: int | None, *, with_scores: bool) -> NDArray[Any] | None:
+    def score(
+        self, texts: list[str], n_jobs: int | None, *, with_scores: bool
+    ) -> NDArray[Any] | None:
         """Return the scores, (n_texts, n_classes), or the indices of the largest ones, (n_texts,).
 
         None if this takes more than kernels, or if there is an error.
@@ -61,7 +63,10 @@ class TextScorer:
             return None
         check_n_jobs(n_jobs)
         native, finite = self._native, list[bool]()
-        scores, labels = np.empty((len(texts) if with_scores else 0, self._n_classes)), np.empty(len(texts), np.int64)
+        scores, labels = (
+            np.empty((len(texts) if with_scores else 0, self._n_classes)),
+            np.empty(len(texts), np.int64),
+        )
 
         def score_block(block: slice) -> None:
             own = texts[block]  # a list that no other thread can change meanwhile
@@ -81,11 +86,15 @@ def _parameters_of(vectorizer: Any) -> list[Any]:
     own = vars(vectorizer)
     if "transformer_list" not in own:
         return [dict(own)]
-    parts = [part if isinstance(part, str) else dict(vars(part)) for _, part in own["transformer_list"]]
+    parts = [
+        part if isinstance(part, str) else dict(vars(part)) for _, part in own["transformer_list"]
+    ]
     return [dict(own), dict(own["transformer_weights"] or {}), parts]
 
 
-def _native_model(vectorizer: Any, model: HashEmbeddingModel, n_columns: int) -> _native.TextModel | None:
+def _native_model(
+    vectorizer: Any, model: HashEmbeddingModel, n_columns: int
+) -> _native.TextModel | None:
     linear = model.calibrated
     try:
         counters = None if linear is None else text_counters(specs_of(vectorizer))

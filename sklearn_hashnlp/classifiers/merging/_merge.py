@@ -30,36 +30,39 @@ _NOT_USED_BY_TRANSFORM: Final = frozenset({"unseen_share_"})
 def merge_classifiers(models: Iterable[Model], weights: ArrayLike | None = None) -> Model:
     """Merge classifiers that were trained on parts of the data into one.
 
-    Each row of the tables is the mean of the models' rows, weighted by the squares of gradients that AdaGrad has
-    accumulated for it: a model counts for an n-gram as much as it has learned about it [1]_. Rows that no model has
-    trained keep their initial values. The output layer (and hidden layers) is the mean weighted by the number of
-    training rows. Document frequencies are added; the importance weights are multiplied by the ratio of the merged
-    inverse document frequency to the model's own.
+    Each row of the tables is the mean of the models' rows, weighted by the squares of gradients
+    that AdaGrad has accumulated for it: a model counts for an n-gram as much as it has learned
+    about it [1]_. Rows that no model has trained keep their initial values. The output layer (and
+    hidden layers) is the mean weighted by the number of training rows. Document frequencies are
+    added; the importance weights are multiplied by the ratio of the merged inverse document
+    frequency to the model's own.
 
     Parameters
     ----------
     models : iterable of HashEmbeddingClassifier, of TextClassifier, or of Pipeline
-        Fitted models of one kind and with the same parameters, labels and ``random_state``, an int; pipelines must end
-        in a HashEmbeddingClassifier. They are not modified.
+        Fitted models of one kind and with the same parameters, labels and ``random_state``, an int;
+        pipelines must end in a HashEmbeddingClassifier. They are not modified.
     weights : array-like of shape (n_models,), default=None
-        Factors of the models' accumulated squares, numbers of rows and document frequencies, from 1e-6 to 1e6. None is
-        1: the models were trained on different rows. With 1 / n_models models that were trained on the same rows count
-        as one.
+        Factors of the models' accumulated squares, numbers of rows and document frequencies, from
+        1e-6 to 1e6. None is 1: the models were trained on different rows. With 1 / n_models models
+        that were trained on the same rows count as one.
 
     Returns
     -------
     HashEmbeddingClassifier, TextClassifier or Pipeline
-        A fitted model of the same kind, with the parameters of the first one. It predicts, can be saved, and continues
-        by ``partial_fit`` with the learning rates of a model that has seen all rows. ``history_`` joins the
-        models' histories; ``temperature_`` is the geometric mean of theirs, weighted by the number of rows.
+        A fitted model of the same kind, with the parameters of the first one. It predicts, can be
+        saved, and continues by ``partial_fit`` with the learning rates of a model that has seen all
+        rows. ``history_`` joins the models' histories; ``temperature_`` is the geometric mean of
+        theirs, weighted by the number of rows.
 
     Raises
     ------
     ValueError
-        If there are no models; if ``weights`` are not one for each model, from 1e-6 to 1e6; if parameters, hash
-        functions, labels, columns or trees differ, or what the steps before the classifier have learned from their
-        texts; or if a model has no accumulated squares: it was trained by dual coordinate descent or with
-        ``optimizer="adam"``, or loaded from a folder without its training state.
+        If there are no models; if ``weights`` are not one for each model, from 1e-6 to 1e6; if
+        parameters, hash functions, labels, columns or trees differ, or what the steps before the
+        classifier have learned from their texts; or if a model has no accumulated squares: it was
+        trained by dual coordinate descent or with ``optimizer="adam"``, or loaded from a folder
+        without its training state.
     TypeError
         If the models are of other or of different classes, or ``models`` is a single model.
 
@@ -69,16 +72,17 @@ def merge_classifiers(models: Iterable[Model], weights: ArrayLike | None = None)
 
     Notes
     -----
-    Up to rounding the result depends neither on the order of the models nor on whether parts of them were merged
-    before, so that many models can be merged in pairs, as by a tree reduction.
+    Up to rounding the result depends neither on the order of the models nor on whether parts of
+    them were merged before, so that many models can be merged in pairs, as by a tree reduction.
 
-    Models that continued the training of one merged model have its rows and squares in common, which are then counted
-    once per model: give such models equal ``weights`` of 1 / n_models.
+    Models that continued the training of one merged model have its rows and squares in common,
+    which are then counted once per model: give such models equal ``weights`` of 1 / n_models.
 
     References
     ----------
-    .. [1] McMahan et al. (2017). Communication-efficient learning of deep networks from decentralized data. AISTATS,
-           arXiv:1602.05629 (the mean of models from the same initial weights, weighted by the number of rows).
+    .. [1] McMahan et al. (2017). Communication-efficient learning of deep networks from
+           decentralized data. AISTATS, arXiv:1602.05629 (the mean of models from the same initial
+           weights, weighted by the number of rows).
 
     Examples
     --------
@@ -108,13 +112,13 @@ def merge_classifiers(models: Iterable[Model], weights: ArrayLike | None = None)
     for index, (model, classifier) in enumerate(zip(models, classifiers, strict=True)):
         if type(model) is not type(models[0]):
             raise TypeError(
-                f"merge_classifiers needs models of one class: model 0 is a {type(models[0]).__name__}, model {index} "
-                f"a {type(model).__name__}."
+                "merge_classifiers needs models of one class: model 0 is a "
+                f"{type(models[0]).__name__}, model {index} a {type(model).__name__}."
             )
         for name, first, other in _differences(models[0], model):
             raise ValueError(
-                f"merge_classifiers needs models that agree: {name} is {short(first)} in model 0 and {short(other)} "
-                f"in model {index}."
+                f"merge_classifiers needs models that agree: {name} is {short(first)} in model 0 "
+                f"and {short(other)} in model {index}."
             )
         _check_trained(classifier, index)
     # A large encoder is shared, as by clones, and callbacks, which may hold files.
@@ -122,9 +126,13 @@ def merge_classifiers(models: Iterable[Model], weights: ArrayLike | None = None)
     result = deepcopy(models[0], {id(value): value for value in shared})
     merged, parts = _classifier_of(result), [classifier._model for classifier in classifiers]
     divisors = [classifier._idf_divisor or 1.0 for classifier in classifiers]
-    merged._idf_divisor = merge_models(merged._model, parts, factors, divisors) or merged._idf_divisor
+    merged._idf_divisor = (
+        merge_models(merged._model, parts, factors, divisors) or merged._idf_divisor
+    )
     history = [entry for classifier in classifiers for entry in classifier.history_]
-    merged._keep_model(merged._model, [entry | {"epoch": epoch} for epoch, entry in enumerate(history, start=1)])
+    merged._keep_model(
+        merged._model, [entry | {"epoch": epoch} for epoch, entry in enumerate(history, start=1)]
+    )
     return result
 
 
@@ -133,10 +141,13 @@ def _check_weights(weights: ArrayLike | None, n_models: int) -> NDArray[np.float
         factors = np.ones(n_models) if weights is None else np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         factors = np.empty(0)
-    if factors.shape != (n_models,) or not ((factors >= _MIN_WEIGHT) & (factors <= _MAX_WEIGHT)).all():
+    if (
+        factors.shape != (n_models,)
+        or not ((factors >= _MIN_WEIGHT) & (factors <= _MAX_WEIGHT)).all()
+    ):
         raise ValueError(
-            f"merge_classifiers needs a weight from {_MIN_WEIGHT:g} to {_MAX_WEIGHT:g} for each of {n_models} models, "
-            f"got {weights!r}."
+            f"merge_classifiers needs a weight from {_MIN_WEIGHT:g} to {_MAX_WEIGHT:g} for each of "
+            f"{n_models} models, got {weights!r}."
         )
     return factors
 
@@ -152,8 +163,8 @@ def _classifier_of(model: Any) -> HashEmbeddingClassifier:
     if type(last) is not HashEmbeddingClassifier:
         within = "" if last is model else f" that ends in a {type(last).__name__}"
         raise TypeError(
-            "merge_classifiers needs HashEmbeddingClassifiers, TextClassifiers, or pipelines that end in a "
-            f"HashEmbeddingClassifier, got a {type(model).__name__}{within}."
+            "merge_classifiers needs HashEmbeddingClassifiers, TextClassifiers, or pipelines that "
+            f"end in a HashEmbeddingClassifier, got a {type(model).__name__}{within}."
         )
     check_is_fitted(last)
     return last
@@ -183,19 +194,26 @@ def _different_parameters(one: Any, two: Any) -> Iterator[tuple[str, Any, Any]]:
     mine, others = ({"class": type(model).__name__} | model.get_params() for model in (one, two))
     for name in sorted({*mine, *others}):
         a, b = mine.get(name), others.get(name)
-        is_nested = any(hasattr(value, "get_params") or name in ("steps", "transformer_list") for value in (a, b))
+        is_nested = any(
+            hasattr(value, "get_params") or name in ("steps", "transformer_list")
+            for value in (a, b)
+        )
         if not is_nested and name.rpartition("__")[2] not in _FREE and not _are_same(a, b):
             yield name, a, b
 
 
 def _learned(step: Any) -> dict[str, Any]:
     """Return the learned attributes of a step and of the estimators within it."""
-    parts = {"": step} | {name: part for name, part in step.get_params().items() if hasattr(part, "get_params")}
+    parts = {"": step} | {
+        name: part for name, part in step.get_params().items() if hasattr(part, "get_params")
+    }
     return {
         f"{name}__{attribute}".removeprefix("__"): value
         for name, part in parts.items()
         for attribute, value in vars(part).items()
-        if attribute.endswith("_") and not attribute.startswith("_") and attribute not in _NOT_USED_BY_TRANSFORM
+        if attribute.endswith("_")
+        and not attribute.startswith("_")
+        and attribute not in _NOT_USED_BY_TRANSFORM
     }
 
 
@@ -209,14 +227,23 @@ def _different_classifiers(
     mine, others = one._model.architecture, two._model.architecture
     for name in sorted(mine):
         if mine[name] != others[name]:
-            label = "the seed of the hash functions, which random_state draws," if name == "hash_seed" else name
+            label = (
+                "the seed of the hash functions, which random_state draws,"
+                if name == "hash_seed"
+                else name
+            )
             yield label, mine[name], others[name]
     a, b = (f"{model._loss.name}, {_kind_of_labels(model)}" for model in (one, two))
     if a != b:
         yield "the loss", a, b
     a, b = (model._model.tree for model in (one, two))
     if not _are_same(a, b):
-        yield "the tree of classes, which fit builds by the frequencies of the labels and partial_fit does not,", a, b
+        yield (
+            "the tree of classes, which fit builds by the frequencies of the labels and "
+            "partial_fit does not,",
+            a,
+            b,
+        )
 
 
 def _kind_of_labels(model: HashEmbeddingClassifier) -> str:
@@ -245,18 +272,21 @@ def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:
     optimizer = classifier._model.optimizer
     if classifier.solver_ == "dual":
         raise ValueError(
-            f"merge_classifiers cannot merge model {index}: it was trained by dual coordinate descent, "
-            "without accumulated squares of gradients. Train on all of these rows together, or set solver='sgd'."
+            f"merge_classifiers cannot merge model {index}: it was trained by dual coordinate "
+            "descent, without accumulated squares of gradients. Train on all of these rows "
+            "together, or set solver='sgd'."
         )
     if optimizer is None or not classifier._model.has_training_state:
         raise ValueError(
-            f"merge_classifiers cannot merge model {index}: it was loaded without its training state. Save it by "
-            "save_model(model, folder, training_state=True), or merge before saving."
+            f"merge_classifiers cannot merge model {index}: it was loaded without its training "
+            "state. Save it by save_model(model, folder, training_state=True), or merge before "
+            "saving."
         )
     if optimizer.optimizer != "adagrad":
         raise ValueError(
-            f"merge_classifiers cannot merge model {index}: it was trained with optimizer={classifier.optimizer!r}, "
-            "which does not accumulate squares of gradients. Train with optimizer='adagrad'."
+            f"merge_classifiers cannot merge model {index}: it was trained with "
+            f"optimizer={classifier.optimizer!r}, which does not accumulate squares of gradients. "
+            "Train with optimizer='adagrad'."
         )
     if (
         classifier._tables().importance_init == "idf"
@@ -264,6 +294,7 @@ def _check_trained(classifier: HashEmbeddingClassifier, index: int) -> None:
         and classifier._model.frequencies is None
     ):
         raise ValueError(
-            f"merge_classifiers cannot merge model {index}: it has no document frequencies, since part of its training "
-            "was by dual coordinate descent, or its training state was not saved. Train it again."
+            f"merge_classifiers cannot merge model {index}: it has no document frequencies, since "
+            "part of its training was by dual coordinate descent, or its training state was not "
+            "saved. Train it again."
         )

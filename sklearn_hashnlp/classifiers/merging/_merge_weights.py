@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp.classifiers._calibration import Calibration, common_columns
-from sklearn_hashnlp.classifiers.hash_embedding._model import IMPORTANCE, POOL, STATISTICS, HashEmbeddingModel
+from sklearn_hashnlp.classifiers.hash_embedding._model import (
+    IMPORTANCE,
+    POOL,
+    STATISTICS,
+    HashEmbeddingModel,
+)
 
 _BLOCK = 2**16  # rows
 _MAX_FREQUENCY = np.iinfo(np.int32).max
@@ -35,7 +40,9 @@ def merge_models(
         sources = [_Source.of(model, name) for model in models]
         sums = _merge_sums(result.optimizer.parameters.setdefault(name, {}), sources, factors)
         if name not in (POOL, IMPORTANCE) and (sums is None or sums.shape == merged.shape):
-            merged[...] = np.average(_stacked([source.values for source in sources]), axis=0, weights=n_rows)
+            merged[...] = np.average(
+                _stacked([source.values for source in sources]), axis=0, weights=n_rows
+            )
             continue
         scales = idf_scales if name == IMPORTANCE else None
         if scales is None:  # else they hold inverse document frequencies
@@ -44,14 +51,18 @@ def merge_models(
     _merge_normalization(result, models, factors, n_rows / n_rows.sum())
     parts = [model.calibration for model in models]
     result.calibration = Calibration(
-        np.sum([factor * one.class_counts for factor, one in zip(factors, parts, strict=True)], axis=0),
+        np.sum(
+            [factor * one.class_counts for factor, one in zip(factors, parts, strict=True)], axis=0
+        ),
         max(1, round(float(n_rows.sum()))),
         _mean([one.half for one in parts], n_rows),
         *common_columns(parts),
     )
     temperatures = [float(model.loss.inverse_temperature) for model in models]
     if len(set(temperatures)) > 1:
-        result.loss.inverse_temperature = float(np.exp(np.average(np.log(temperatures), weights=n_rows)))
+        result.loss.inverse_temperature = float(
+            np.exp(np.average(np.log(temperatures), weights=n_rows))
+        )
     return None if idf_scales is None else idf_scales.merged.divisor
 
 
@@ -117,7 +128,9 @@ def _merge_document_frequencies(
     merged = np.zeros(len(parts[0]), dtype=np.int32)
     for start in range(0, len(merged), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        total = np.sum([factor * part[rows] for factor, part in zip(factors, parts, strict=True)], axis=0)
+        total = np.sum(
+            [factor * part[rows] for factor, part in zip(factors, parts, strict=True)], axis=0
+        )
         occurs = np.flatnonzero(total)
         merged[start + occurs] = np.minimum(np.maximum(np.rint(total[occurs]), 1), _MAX_FREQUENCY)
     known = [
@@ -148,7 +161,8 @@ def _merge_sums(
     shapes = {sums.shape for sums, _ in trained}
     if len(shapes) > 1:
         raise ValueError(
-            "merge_classifiers needs models that were all trained by callbacks that read gradients, or none of them."
+            "merge_classifiers needs models that were all trained by callbacks that read "
+            "gradients, or none of them."
         )
     merged: NDArray[np.float32] = state.setdefault("sum", np.zeros(shapes.pop(), dtype=np.float32))
     for start in range(0, len(merged), _BLOCK):
@@ -167,23 +181,33 @@ def _check_untrained(name: str, sources: Sequence[_Source]) -> None:
         differs = np.zeros(len(first), dtype=bool)
         for values in others:
             differs |= (values != first).reshape(len(first), -1).any(axis=1)
-        if differs.any() and (differs & ~np.any([source.squares(rows) for source in sources], axis=0)).any():
+        if (
+            differs.any()
+            and (differs & ~np.any([source.squares(rows) for source in sources], axis=0)).any()
+        ):
             raise ValueError(
-                "merge_classifiers needs the squares of gradients that AdaGrad has accumulated: rows of "
-                f"{name} differ between the models, but none of them has trained these rows since its training state "
-                "was saved or dropped."
+                "merge_classifiers needs the squares of gradients that AdaGrad has accumulated: "
+                f"rows of {name} differ between the models, but none of them has trained these "
+                "rows since its training state was saved or dropped."
             )
 
 
 def _merge_rows(
-    merged: NDArray[Any], sources: Sequence[_Source], factors: NDArray[np.float64], scales: IdfScales | None
+    merged: NDArray[Any],
+    sources: Sequence[_Source],
+    factors: NDArray[np.float64],
+    scales: IdfScales | None,
 ) -> None:
     """Write the mean of rows, weighted by accumulated squares or else by document frequencies."""
     for start in range(0, len(merged), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        weights = np.stack([factor * source.squares(rows) for factor, source in zip(factors, sources, strict=True)])
+        weights = np.stack(
+            [factor * source.squares(rows) for factor, source in zip(factors, sources, strict=True)]
+        )
         if scales is not None:
-            frequencies = np.stack([f * part.counts[rows] for f, part in zip(factors, scales.parts, strict=True)])
+            frequencies = np.stack(
+                [f * part.counts[rows] for f, part in zip(factors, scales.parts, strict=True)]
+            )
             weights = np.where(weights.any(axis=0), weights, frequencies)
         trained = np.flatnonzero(weights.any(axis=0))
         if not len(trained):
@@ -208,11 +232,18 @@ def _merge_normalization(
     """Merge the running statistics of batch normalization into the statistics of all rows."""
     mean, variance, n_batches = STATISTICS
     for layer in [name.removesuffix(mean) for name in result.weights if name.endswith(mean)]:
-        means, variances = (_stacked([model.weights[layer + key] for model in models]) for key in (mean, variance))
+        means, variances = (
+            _stacked([model.weights[layer + key] for model in models]) for key in (mean, variance)
+        )
         merged = np.average(means, axis=0, weights=shares)
         result.weights[layer + mean][:] = merged
-        result.weights[layer + variance][:] = np.average(variances + (means - merged) ** 2, axis=0, weights=shares)
-        counts = [factor * int(model.weights[layer + n_batches]) for factor, model in zip(factors, models, strict=True)]
+        result.weights[layer + variance][:] = np.average(
+            variances + (means - merged) ** 2, axis=0, weights=shares
+        )
+        counts = [
+            factor * int(model.weights[layer + n_batches])
+            for factor, model in zip(factors, models, strict=True)
+        ]
         result.weights[layer + n_batches][...] = round(sum(counts))
 
 

@@ -35,7 +35,10 @@ class DenseBatch:
 
     def to(self, device: torch.device | str) -> DenseBatch:
         """Copy to a device, unless it is there already."""
-        return DenseBatch(self.values.to(device), None if self.row_weights is None else self.row_weights.to(device))
+        return DenseBatch(
+            self.values.to(device),
+            None if self.row_weights is None else self.row_weights.to(device),
+        )
 
 
 class DenseDataset(Samples, Dataset):
@@ -77,8 +80,8 @@ class DenseNet(ClassifierNet):
     """A skorch classifier of encoded labels with batches of :class:`DenseBatch`."""
 
     divergence: ClassVar[str] = (
-        "The training diverged: the loss or a score is infinite or not a number. Set a smaller learning_rate, or scale "
-        "X down."
+        "The training diverged: the loss or a score is infinite or not a number. Set a smaller "
+        "learning_rate, or scale X down."
     )
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -41,7 +41,8 @@ class RowGradients(NamedTuple):
     values: NDArray[Any]  # (n, n_columns): their gradients
 
 
-Groups: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]  # as group_rows returns them
+# as group_rows returns them
+Groups: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 
 
 class BagGroups(NamedTuple):
@@ -94,7 +95,9 @@ def group_bags(
     """Group the values by row, for :func:`bag_gradients`."""
     documents = np.arange(len(offsets) - 1, dtype=np.int32)
     owners = np.repeat(documents, np.diff(offsets) * slots.shape[1]).reshape(slots.shape)
-    return BagGroups(group_rows(slots.reshape(slots.size), n_slots), group_rows(rows, n_rows), owners)
+    return BagGroups(
+        group_rows(slots.reshape(slots.size), n_slots), group_rows(rows, n_rows), owners
+    )
 
 
 def bag_gradients(
@@ -115,4 +118,6 @@ def bag_gradients(
     arrays = gradients, bags.documents, bags.norms, bags.weights, counts, np.ascontiguousarray(pool)
     arguments: list[Any] = [*arrays, *layout[1:], owners, *results]
     _native.bag_gradients(*arguments)
-    return RowGradients(rows_of_pool, pool_values), None if importance is None else RowGradients(rows, values)
+    return RowGradients(rows_of_pool, pool_values), None if importance is None else RowGradients(
+        rows, values
+    )

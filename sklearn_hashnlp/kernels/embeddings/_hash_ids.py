@@ -17,7 +17,8 @@ STANDARD = 2
 
 def locate_ids(
     ids: NDArray[Any],  # (n_values,): of 32 or 64 bits
-    constants: NDArray[np.uint64],  # (k + 1, 3): of the hash functions of the importance table and of the pool
+    # (k + 1, 3): of the hash functions of the importance table and of the pool
+    constants: NDArray[np.uint64],
     n_rows: int,
     n_slots: int,
     variant: int,
@@ -25,7 +26,11 @@ def locate_ids(
     """Hash ids to rows of the importance table and of the pool."""
     rows = np.empty(len(ids), dtype=np.int32)
     is_standard = variant == STANDARD
-    slots = rows[:, np.newaxis] if is_standard else np.empty((len(ids), len(constants) - 1), dtype=np.int32)
+    slots = (
+        rows[:, np.newaxis]
+        if is_standard
+        else np.empty((len(ids), len(constants) - 1), dtype=np.int32)
+    )
     _native.locate_ids(ids, constants, n_rows, n_slots, variant, rows, slots)
     return rows, slots
 
@@ -36,7 +41,8 @@ def count_rows(
     n_rows: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the rows that ids are hashed to, ascending, and the number of ids of each."""
-    counts = np.zeros(n_rows, dtype=np.int32)  # the system maps the memory of rows that are written, no more
+    # the system maps the memory of rows that are written, no more
+    counts = np.zeros(n_rows, dtype=np.int32)
     distinct = np.empty(len(ids), dtype=np.int32)
     arguments: list[Any] = [ids, *constants[:2], counts, distinct]
     rows = np.sort(distinct[: _native.count_rows(*arguments)])

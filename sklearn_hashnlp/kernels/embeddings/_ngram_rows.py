@@ -27,8 +27,10 @@ class NgramTables(NamedTuple):
     signs: bool
     sizes: NDArray[np.int64]  # (n_tables,): their rows
     starts: NDArray[np.int64]  # (n_tables,): their first rows
-    constants: NDArray[np.uint64]  # (n_tables, n_hashes + 2, 3): of hash functions; rows, importance, sign
-    multipliers: NDArray[np.int64]  # (largest order,): of a token by its distance; or one number, the base
+    # (n_tables, n_hashes + 2, 3): of hash functions; rows, importance, sign
+    constants: NDArray[np.uint64]
+    # (largest order,): of a token by its distance; or one number, the base
+    multipliers: NDArray[np.int64]
     padding: int  # an id in no n-gram, or ``NO_ID``
     boundary: int  # an id that starts a new history, or ``NO_ID``
 

@@ -40,7 +40,9 @@ def adam_rows(
 ) -> None:
     """Take a step of row-wise Adam in place; each row has a step count of its own."""
     rates = lr, beta_1, beta_2, eps
-    _native.adam_rows(table, means, squares, steps, average_offset, rows, gradients, *rates, steps_averaged)
+    _native.adam_rows(
+        table, means, squares, steps, average_offset, rows, gradients, *rates, steps_averaged
+    )
 
 
 def sgd_rows(

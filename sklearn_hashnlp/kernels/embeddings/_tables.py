@@ -28,7 +28,9 @@ NORMS: Final[tuple[Norm | None, ...]] = (None, *get_args(Norm))
 _IDENTITY = (0, 0, 0)  # the constants by which kernels recognize ids that are not hashed
 _UNHASHED = 2**8  # added to the variant's index in saved states
 _CONSTRAINTS = {
-    **dict.fromkeys(("num_embeddings", "num_buckets", "embedding_dim", "num_hashes"), integer(1, 2**31 - 1)),
+    **dict.fromkeys(
+        ("num_embeddings", "num_buckets", "embedding_dim", "num_hashes"), integer(1, 2**31 - 1)
+    ),
     "variant": one_of(*VARIANTS),
     "aggregation": one_of(*AGGREGATIONS),
     "normalize": one_of(*NORMS),
@@ -82,7 +84,9 @@ class TableSpec:
     @property
     def output_dim(self) -> int:
         """Columns of the output: d (k d for "concat"), plus k when weights are appended."""
-        return self.vector_dim + (self.num_hashes if self.append_weight and self.has_importance else 0)
+        return self.vector_dim + (
+            self.num_hashes if self.append_weight and self.has_importance else 0
+        )
 
     @property
     def vector_dim(self) -> int:
@@ -114,12 +118,14 @@ class TableSpec:
     def check_state(self, state: Sequence[int]) -> None:
         """Check that a saved state has these hash functions and this aggregation."""
         if np.shape(state) != (5,):
-            raise ValueError(f"The state of hash tables has 5 numbers, got the shape {np.shape(state)}.")
+            raise ValueError(
+                f"The state of hash tables has 5 numbers, got the shape {np.shape(state)}."
+            )
         for describe, own, other in zip(_DESCRIPTIONS, self.to_numbers(), state, strict=True):
             if own != other:
                 raise ValueError(
-                    f"These tables were trained with {describe(other)}, this module has {describe(own)}. Build it with "
-                    "the parameters of the tables."
+                    f"These tables were trained with {describe(other)}, this module has "
+                    f"{describe(own)}. Build it with the parameters of the tables."
                 )
 
 

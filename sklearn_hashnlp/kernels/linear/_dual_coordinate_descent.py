@@ -27,7 +27,9 @@ def normalize_rows(
 ) -> None:
     """Divide the values of each row by their norm, in place."""
     lengths = np.diff(offsets)
-    sizes = np.square(values, dtype=np.float64) if norm == "l2" else np.abs(values, dtype=np.float64)
+    sizes = (
+        np.square(values, dtype=np.float64) if norm == "l2" else np.abs(values, dtype=np.float64)
+    )
     norms = np.bincount(np.repeat(np.arange(len(lengths)), lengths), sizes, len(lengths)) / n_hashes
     norms = np.sqrt(norms) if norm == "l2" else norms
     norms[~(norms > 0)] = 1
@@ -62,7 +64,10 @@ def naive_bayes_log_odds(
     smoothing: float,
 ) -> NDArray[np.float32]:  # (n_columns, n_outputs)
     """Return complement naive Bayes log-odds of columns, an output's rows against all others."""
-    own, total = np.zeros((n_columns, n_outputs), dtype=np.float32), np.zeros(n_columns, dtype=np.float32)
+    own, total = (
+        np.zeros((n_columns, n_outputs), dtype=np.float32),
+        np.zeros(n_columns, dtype=np.float32),
+    )
     add_by_label(rows, costs, own, total)
     to_log_odds(own, total, smoothing)
     return own
@@ -72,7 +77,8 @@ def add_by_label(
     rows: LinearRows,
     costs: NDArray[np.float32],  # (n_rows,): weight of each row
     own: NDArray[np.float32],  # (n_columns, n_outputs): sums over the rows of an output
-    total: NDArray[np.float32],  # (n_columns,): sums over all rows; minus infinity with a negative value
+    # (n_columns,): sums over all rows; minus infinity with a negative value
+    total: NDArray[np.float32],
 ) -> None:
     """Add the values of rows to the sums of their columns."""
     _native.add_by_label(*rows, costs, own, total)

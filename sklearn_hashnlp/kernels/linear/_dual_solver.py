@@ -39,7 +39,8 @@ class LinearProblem:
     scale: float = 1.0  # factor of the values: rows have a length near one
     drops_new: bool = True  # whether columns that no training row has would have no importance
     n_hashes: int = 1  # pool rows of each value
-    sizes: NDArray[np.float64] | None = None  # (n_rows,): sums of squares before the values were normalized
+    # (n_rows,): sums of squares before the values were normalized
+    sizes: NDArray[np.float64] | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -48,7 +49,9 @@ class LinearProblem:
 
     def take(self, rows: NDArray[np.int64]) -> LinearProblem:
         """Return the problem of some of the rows."""
-        columns, values, offsets = gather_rows(self.rows.columns, self.rows.values, self.rows.offsets, rows)
+        columns, values, offsets = gather_rows(
+            self.rows.columns, self.rows.values, self.rows.offsets, rows
+        )
         part = replace(
             self,
             rows=LinearRows(offsets, columns, values, self.rows.labels[rows]),
@@ -76,15 +79,25 @@ class LinearProblem:
         at = np.minimum(np.searchsorted(other.slots, self.slots), len(other.slots) - 1)
         found = other.slots[at] == self.slots
         columns = at.astype(np.int32)[self.rows.columns]
-        return replace(self, slots=other.slots, scale=other.scale)._with_columns(columns, found[self.rows.columns])
+        return replace(self, slots=other.slots, scale=other.scale)._with_columns(
+            columns, found[self.rows.columns]
+        )
 
     def joined(self, other: LinearProblem) -> LinearProblem:
         """Return the problem of these rows and others of the same columns."""
-        offsets = np.concatenate([self.rows.offsets, self.rows.offsets[-1] + other.rows.offsets[1:]])
+        offsets = np.concatenate(
+            [self.rows.offsets, self.rows.offsets[-1] + other.rows.offsets[1:]]
+        )
         pairs: Any = zip(self.rows[1:], other.rows[1:], strict=True)
         rows = LinearRows(offsets, *map(np.concatenate, pairs))
-        sizes = None if self.sizes is None or other.sizes is None else np.concatenate([self.sizes, other.sizes])
-        return replace(self, rows=rows, costs=np.concatenate([self.costs, other.costs]), sizes=sizes)
+        sizes = (
+            None
+            if self.sizes is None or other.sizes is None
+            else np.concatenate([self.sizes, other.sizes])
+        )
+        return replace(
+            self, rows=rows, costs=np.concatenate([self.costs, other.costs]), sizes=sizes
+        )
 
     def _with_columns(self, columns: NDArray[np.int32], keep: NDArray[np.bool_]) -> LinearProblem:
         """Return the problem with other numbers of its columns, of which some are kept."""
@@ -92,24 +105,34 @@ class LinearProblem:
         values, sizes = self.rows.values[keep], self.sizes
         if sizes is not None:
             before, after = (
-                sums_of_squares(*part) for part in ((self.rows.values, self.rows.offsets), (values, offsets))
+                sums_of_squares(*part)
+                for part in ((self.rows.values, self.rows.offsets), (values, offsets))
             )
             sizes = sizes * np.divide(after, before, out=np.zeros(len(before)), where=before > 0)
         normalize_rows(values, offsets, self.norm, self.n_hashes)
         values *= np.float32(self.scale)
-        return replace(self, rows=LinearRows(offsets, columns[keep], values, self.rows.labels), sizes=sizes)
+        return replace(
+            self, rows=LinearRows(offsets, columns[keep], values, self.rows.labels), sizes=sizes
+        )
 
-    def scores(self, weights: NDArray[np.float32], bias: NDArray[np.float32] | float = 0.0) -> NDArray[np.float64]:
+    def scores(
+        self, weights: NDArray[np.float32], bias: NDArray[np.float32] | float = 0.0
+    ) -> NDArray[np.float64]:
         """Return the scores of all rows and classes."""
         rows = self.rows
         shape = (len(rows.labels), len(self.slots))
         scores = csr_matrix((rows.values, rows.columns, rows.offsets), shape=shape) @ weights + bias
-        return np.asarray(np.concatenate([-scores, scores], axis=1) if self.n_classes == 2 else scores, np.float64)
+        return np.asarray(
+            np.concatenate([-scores, scores], axis=1) if self.n_classes == 2 else scores, np.float64
+        )
 
     def log_odds(self) -> NDArray[np.float32]:
         """Return the naive Bayes log-odds of each column and output; a value's hashes add up."""
-        root = np.float32(math.sqrt(self.n_hashes))  # by which more hashes make values and weights smaller
-        odds = naive_bayes_log_odds(self.rows, self.costs * root, len(self.slots), self.n_outputs, SMOOTHING)
+        # by which more hashes make values and weights smaller
+        root = np.float32(math.sqrt(self.n_hashes))
+        odds = naive_bayes_log_odds(
+            self.rows, self.costs * root, len(self.slots), self.n_outputs, SMOOTHING
+        )
         return odds / root
 
     def targets(self) -> NDArray[np.int64]:
@@ -141,7 +164,15 @@ class DualSolver:
     def epoch(self) -> None:
         """Take a step for every row, in random order."""
         order = self._generator.permutation(len(self._dual))
-        descend(self.problem.rows, self.problem.squares, self._costs, order, self._weights, self._bias, self._dual)
+        descend(
+            self.problem.rows,
+            self.problem.squares,
+            self._costs,
+            order,
+            self._weights,
+            self._bias,
+            self._dual,
+        )
         self._n_epochs += 1
         if self._n_epochs > self._n_not_averaged:
             self._n_summed += 1
@@ -151,10 +182,18 @@ class DualSolver:
     def objective(self) -> tuple[float, float]:
         """Return the objective of the current weights, and the relative duality gap."""
         rows, shape = self.problem.rows, (len(self._dual), len(self._weights))
-        scores = csr_matrix((rows.values, rows.columns, rows.offsets), shape=shape) @ self._weights + self._bias
+        scores = (
+            csr_matrix((rows.values, rows.columns, rows.offsets), shape=shape) @ self._weights
+            + self._bias
+        )
         signs = np.where(rows.labels[:, np.newaxis] == np.arange(len(self._bias)), 1.0, -1.0)
         costs = self._costs[:, np.newaxis].astype(np.float64)
-        penalty = sum(float(np.square(one, dtype=np.float64).sum()) for one in (self._weights, self._bias)) / 2
+        penalty = (
+            sum(
+                float(np.square(one, dtype=np.float64).sum()) for one in (self._weights, self._bias)
+            )
+            / 2
+        )
         primal = penalty + float((costs * np.maximum(1 - signs * scores, 0) ** 2).sum())
         dual = self._dual.astype(np.float64)
         lowest = float(dual.sum() - (dual**2 / (4 * costs)).sum()) - penalty
@@ -182,7 +221,8 @@ def minimized(
 class LeftOutScores(NamedTuple):
     """Scores of rows by models that were trained on the other folds."""
 
-    margins: list[NDArray[np.float64]]  # (n_rows, n_classes) for each C: of the support vector machine
+    # (n_rows, n_classes) for each C: of the support vector machine
+    margins: list[NDArray[np.float64]]
     odds: NDArray[np.float64] | None  # (n_rows, n_classes): sums of the log-odds of naive Bayes
     sizes: NDArray[np.float64] | None  # (n_rows,): of the columns that were trained
 
@@ -200,8 +240,8 @@ def cross_validate(
 ) -> list[LeftOutScores]:
     """Score each fold of the rows by models trained on the others, with each value of C.
 
-    Only the first ``n_trained`` rows are trained on; None is all. ``share`` of the log-odds is added to the weights;
-    with None they are scored by themselves.
+    Only the first ``n_trained`` rows are trained on; None is all. ``share`` of the log-odds is
+    added to the weights; with None they are scored by themselves.
     """
     is_trained = np.arange(len(fold_of)) < (len(fold_of) if n_trained is None else n_trained)
     folds = range(int(fold_of.max()) + 1)
@@ -210,11 +250,19 @@ def cross_validate(
         problem, fold = task
         train = problem.take(np.flatnonzero((fold_of != fold) & is_trained))
         valid = problem.take(np.flatnonzero(fold_of == fold)).known_from(train)
-        odds, solutions = train.log_odds(), [minimized(train, strength, seed, n_epochs) for strength in strengths]
+        odds, solutions = (
+            train.log_odds(),
+            [minimized(train, strength, seed, n_epochs) for strength in strengths],
+        )
         if share is not None:
-            margins = [valid.scores(weights + np.float32(share) * odds, bias) for weights, bias in solutions]
+            margins = [
+                valid.scores(weights + np.float32(share) * odds, bias)
+                for weights, bias in solutions
+            ]
             return LeftOutScores(margins, None, valid.sizes)
-        return LeftOutScores([valid.scores(*one) for one in solutions], valid.scores(odds), valid.sizes)
+        return LeftOutScores(
+            [valid.scores(*one) for one in solutions], valid.scores(odds), valid.sizes
+        )
 
     scored = list(map_in_order(score, product(problems, folds), n_threads))
     in_order = np.argsort(fold_of, kind="stable").argsort()
@@ -226,5 +274,7 @@ def cross_validate(
     for start in range(0, len(scored), len(folds)):
         parts = scored[start : start + len(folds)]
         margins = [joined([part.margins[one] for part in parts]) for one in range(len(strengths))]
-        results.append(LeftOutScores(margins, *(joined([part[i] for part in parts]) for i in (1, 2))))
+        results.append(
+            LeftOutScores(margins, *(joined([part[i] for part in parts]) for i in (1, 2)))
+        )
     return results

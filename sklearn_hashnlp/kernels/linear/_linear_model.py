@@ -31,7 +31,13 @@ class LinearModel(NamedTuple):
         if importance is not None and importance_init:
             importance[:] = importance_init
         weight = np.zeros((n_classes, spec.output_dim), dtype=np.float32)
-        return cls(spec, lazy_table(spec.pool_shape), importance, weight, np.zeros(n_classes, dtype=np.float32))
+        return cls(
+            spec,
+            lazy_table(spec.pool_shape),
+            importance,
+            weight,
+            np.zeros(n_classes, dtype=np.float32),
+        )
 
     @property
     def constants(self) -> NDArray[np.uint64]:
@@ -41,7 +47,11 @@ class LinearModel(NamedTuple):
     @property
     def n_parameters(self) -> int:
         """The number of all weights."""
-        return sum(array.size for array in (self.pool, self.importance, self.weight, self.bias) if array is not None)
+        return sum(
+            array.size
+            for array in (self.pool, self.importance, self.weight, self.bias)
+            if array is not None
+        )
 
     @property
     def known(self) -> NDArray[np.float32]:
@@ -72,7 +82,8 @@ class BagScorer(NamedTuple):
     layout: BagLayout
     weight: NDArray[np.float64]  # (output_dim, n_classes): of the layer, transposed
     bias: NDArray[np.float64]  # (n_classes,)
-    # Scores s of a row of length e become g s + (1 - g) prior, g = e^3 / (e^3 + half^3), unless half is negative.
+    # Scores s of a row of length e become g s + (1 - g) prior, g = e^3 / (e^3 + half^3), unless
+    # half is negative.
     prior: NDArray[np.float64]  # (n_classes,)
     half: float
     base: float  # of the squares of lengths, what all training rows have
@@ -80,7 +91,13 @@ class BagScorer(NamedTuple):
     def flat(self) -> tuple[Any, ...]:
         """Return the arguments of native functions."""
         pool, importance, constants, layout, *layer = self
-        return pool, np.empty((0, 1), np.float32) if importance is None else importance, constants, *layout, *layer
+        return (
+            pool,
+            np.empty((0, 1), np.float32) if importance is None else importance,
+            constants,
+            *layout,
+            *layer,
+        )
 
 
 def score_bags(
@@ -89,14 +106,15 @@ def score_bags(
     indptr: NDArray[np.int64],  # (n_documents + 1,)
     counts: NDArray[np.float32],  # (n_values,)
     documents: slice,
-    scores: NDArray[np.float64],  # (n_documents, n_classes), or (0, n_classes) if they are not needed
+    # (n_documents, n_classes), or (0, n_classes) if they are not needed
+    scores: NDArray[np.float64],
     labels: NDArray[np.int64],  # (n_documents,)
     lengths: NDArray[np.float64],  # (n_documents,)
 ) -> bool:
     """Write scores, best labels and lengths of documents; return whether all scores are finite.
 
-    The length of a document is the root of the sum of the squares of its weights, count times importance weight, of
-    known columns, divided by the number of hashes, less ``base``.
+    The length of a document is the root of the sum of the squares of its weights, count times
+    importance weight, of known columns, divided by the number of hashes, less ``base``.
     """
     rows = indices, np.ascontiguousarray(indptr, np.int64), counts, documents.start, documents.stop
     arguments: list[Any] = [*model.flat(), *rows, scores, labels, lengths]
@@ -106,13 +124,16 @@ def score_bags(
 class RowFacts(NamedTuple):
     """The structure and the magnitudes of a CSR matrix of float32, see :func:`inspect_rows`."""
 
-    # Whether offsets rise from 0 to at most the number of values, and columns are in range, sorted, without twins.
+    # Whether offsets rise from 0 to at most the number of values, and columns are in range, sorted,
+    # without twins.
     is_valid: bool
     smallest: float  # of all values; NaN if one is NaN
     largest: float
 
 
-def inspect_rows(indices: NDArray[Any], indptr: NDArray[Any], data: NDArray[np.float32], n_columns: int) -> RowFacts:
+def inspect_rows(
+    indices: NDArray[Any], indptr: NDArray[Any], data: NDArray[np.float32], n_columns: int
+) -> RowFacts:
     """Check the structure of a CSR matrix; find the smallest and the largest magnitude in it."""
     dtype = np.int32 if indices.dtype == indptr.dtype == np.int32 else np.int64
     structure = np.ascontiguousarray(indices, dtype), np.ascontiguousarray(indptr, dtype)

@@ -19,7 +19,13 @@ def add_product(
 ) -> None:
     """Add the product of a CSR and a dense matrix to ``out``, summing a row's entries in order."""
     rows = np.ascontiguousarray(out)
-    _native.add_product(indptr, np.ascontiguousarray(indices, indptr.dtype), values, np.ascontiguousarray(dense), rows)
+    _native.add_product(
+        indptr,
+        np.ascontiguousarray(indices, indptr.dtype),
+        values,
+        np.ascontiguousarray(dense),
+        rows,
+    )
     if rows is not out:
         out[:] = rows
 

@@ -21,7 +21,8 @@ class CacheCounts(NamedTuple):
 
 def count_before(
     text: NDArray[np.int32],  # (n_words,)
-    starts: NDArray[np.int64],  # (n_parts,): ascending; words before the start of their own part are not counted
+    # (n_parts,): ascending; words before the start of their own part are not counted
+    starts: NDArray[np.int64],
     n_ids: int,
     weights: NDArray[np.float64],  # (cache_size,): of a word by its distance, the last word's first
 ) -> CacheCounts:  # four arrays of shape (n_words,)
@@ -32,7 +33,8 @@ def count_before(
 
 
 def count_contexts(
-    contexts: NDArray[np.int64],  # (n_contexts, width): the last word is the last; at most as long as ``weights``
+    # (n_contexts, width): the last word is the last; at most as long as ``weights``
+    contexts: NDArray[np.int64],
     n_ids: int,  # ids from this on are padding
     weights: NDArray[np.float64],  # (cache_size,)
 ) -> CacheCounts:  # arrays of shape (n_contexts, n_ids) and, of all words, (n_contexts,)

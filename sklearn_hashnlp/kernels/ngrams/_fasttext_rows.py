@@ -21,8 +21,10 @@ class FastTextTables(NamedTuple):
 
     names: NDArray[np.uint8]  # the bytes of all entries, end to end: words, then labels
     offsets: NDArray[np.int64]  # (n_entries + 1,): where each begins
-    slots: NDArray[np.int32]  # (a power of two, 2): the hash table of the entries; entry or -1, and hash
-    pruned: NDArray[np.int32]  # (a power of two, 2): that of the kept buckets; bucket or -1, and its new number
+    # (a power of two, 2): the hash table of the entries; entry or -1, and hash
+    slots: NDArray[np.int32]
+    # (a power of two, 2): that of the kept buckets; bucket or -1, and its new number
+    pruned: NDArray[np.int32]
     n_words: int
     n_pruned: int  # kept buckets, or -1 where all are
     bucket: int
@@ -31,7 +33,8 @@ class FastTextTables(NamedTuple):
     max_n: int
     label_prefix: NDArray[np.uint8]
     subwords: NDArray[np.int32]  # the rows of the character n-grams of all words, end to end
-    subword_ends: NDArray[np.int64]  # (n_words + 1,): where those of each begin; (0,) if they are not kept
+    # (n_words + 1,): where those of each begin; (0,) if they are not kept
+    subword_ends: NDArray[np.int64]
 
 
 def with_subwords(tables: FastTextTables) -> FastTextTables:
@@ -57,7 +60,8 @@ def fasttext_rows(
     tables: FastTextTables,
     text: NDArray[np.uint8],  # documents, each with a byte after it
     offsets: NDArray[np.int64],  # (n_documents + 1,): where each begins
-    end_of_line: bool,  # whether its token counts in all documents; False: only in those that have no other token
+    # whether its token counts in all documents; False: only in those that have no other token
+    end_of_line: bool,
 ) -> Ragged:  # of int32
     """Find the rows of documents, in the order and as often as fastText adds them up."""
     return Ragged(*_native.fasttext_rows(tables, text, offsets, end_of_line))

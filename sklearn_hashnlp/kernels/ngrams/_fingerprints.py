@@ -25,7 +25,8 @@ def fingerprint_ngrams(units: Units, ngram_range: tuple[int, int]) -> Ragged:
     # bytes two do with a probability of about 2**-51.8: MurmurHash3 mixes its seed in by an exclusive or, so that units
     # which collide with one seed often collide with another. (After the first block their states differ in the same
     # bits for both seeds with a probability of 2**-19.8, counted in 4 * 10**8 pairs.)
-    min_n, max_n = (min(n, len(units.boundaries)) for n in ngram_range)  # larger numbers would overflow 64 bits
+    # larger numbers would overflow 64 bits
+    min_n, max_n = (min(n, len(units.boundaries)) for n in ngram_range)
     return Ragged(*_native.fingerprint_ngrams(*units, min_n, max_n))
 
 
@@ -42,7 +43,8 @@ def scatter_ranges(
     fingerprints: NDArray[np.uint64],  # (n,)
     first: int,
     last: int,
-    cursors: NDArray[np.int64],  # (N_RANGES,): index in ``out`` of the next fingerprint of each range; advanced
+    # (N_RANGES,): index in ``out`` of the next fingerprint of each range; advanced
+    cursors: NDArray[np.int64],
     out: NDArray[np.uint64],
 ) -> None:
     """Write the fingerprints of the ranges from ``first`` to before ``last``, range by range."""

@@ -14,7 +14,8 @@ def interpolate(
     counts: NDArray[np.int64],  # (n_ngrams,)
     kept: NDArray[np.bool_],  # (n_ngrams,): whether the n-gram has a probability of its own
     discounts: NDArray[np.float64],  # (4,): of the counts 0, 1, 2, and 3 or more
-    shorter_probs: NDArray[np.float64],  # (n_shorter,): probabilities of the n-grams of the order below
+    # (n_shorter,): probabilities of the n-grams of the order below
+    shorter_probs: NDArray[np.float64],
     n_contexts: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return each n-gram's probability and each context's backoff weight, 1 if nothing follows."""

@@ -16,15 +16,20 @@ MAX_NODES = 2**31 - 1  # node numbers are int32
 class NgramTrie(NamedTuple):
     """A backoff model: nodes but the root are n-grams, and the parent of each lacks its last word.
 
-    Nodes are sorted by order, then by parent, then by word: node 0 is the root, and node ``1 + w`` the word ``w``.
-    Nodes with fewer words than the longest n-grams can be contexts; they come first.
+    Nodes are sorted by order, then by parent, then by word: node 0 is the root, and node ``1 + w``
+    the word ``w``. Nodes with fewer words than the longest n-grams can be contexts; they come
+    first.
     """
 
     words: NDArray[np.int32]  # (n_nodes,): last word of each n-gram
-    first_child: NDArray[np.int32]  # (n_contexts + 1,): start of the children of each context, and the end
-    suffixes: NDArray[np.int32]  # (n_contexts,): node of the longest proper suffix of each context that is a node
-    log_probs: NDArray[np.float64]  # (n_nodes,): log10 of the probability of the last word after the others
-    backoffs: NDArray[np.float64]  # (n_contexts,): log10 of the factor for words that are not a child
+    # (n_contexts + 1,): start of the children of each context, and the end
+    first_child: NDArray[np.int32]
+    # (n_contexts,): node of the longest proper suffix of each context that is a node
+    suffixes: NDArray[np.int32]
+    # (n_nodes,): log10 of the probability of the last word after the others
+    log_probs: NDArray[np.float64]
+    # (n_contexts,): log10 of the factor for words that are not a child
+    backoffs: NDArray[np.float64]
 
 
 class TrieLevel(NamedTuple):
@@ -73,16 +78,27 @@ def check_trie(trie: NgramTrie, *, n_words: int, order: int) -> None:
     """Raise an error unless arrays are a trie of words 0 to n_words - 1, the last not predicted."""
     n_nodes, n_contexts = len(trie.words), len(trie.suffixes)
     dtypes = [array.dtype for array in trie]
-    if dtypes != [np.int32, np.int32, np.int32, np.float64, np.float64] or any(array.ndim != 1 for array in trie):
-        raise ValueError(f"The arrays of the trie have the dtypes {[str(dtype) for dtype in dtypes]}.")
+    if dtypes != [np.int32, np.int32, np.int32, np.float64, np.float64] or any(
+        array.ndim != 1 for array in trie
+    ):
+        raise ValueError(
+            f"The arrays of the trie have the dtypes {[str(dtype) for dtype in dtypes]}."
+        )
     first_child = trie.first_child
-    if not (len(first_child) == n_contexts + 1 == len(trie.backoffs) + 1 and len(trie.log_probs) == n_nodes > n_words):
+    if not (
+        len(first_child) == n_contexts + 1 == len(trie.backoffs) + 1
+        and len(trie.log_probs) == n_nodes > n_words
+    ):
         raise ValueError("The arrays of the trie do not have the same length.")
-    if not (first_child[0] == 1 and (np.diff(first_child) >= 0).all() and first_child[-1] == n_nodes):
+    if not (
+        first_child[0] == 1 and (np.diff(first_child) >= 0).all() and first_child[-1] == n_nodes
+    ):
         raise ValueError("The children in the trie are not in order.")
     starts = _level_starts(trie, order)
     if starts[1:2] != [1 + n_words] or starts[-2:] != [n_contexts, n_nodes]:
-        raise ValueError(f"The trie has not the order {order} or not the {n_words} words of the vocabulary.")
+        raise ValueError(
+            f"The trie has not the order {order} or not the {n_words} words of the vocabulary."
+        )
     words = trie.words[1:]
     is_first = np.zeros(n_nodes + 1, dtype=np.bool_)
     is_first[first_child] = True
@@ -94,10 +110,15 @@ def check_trie(trie: NgramTrie, *, n_words: int, order: int) -> None:
         and ((longer >= 0) & (longer < n_words - 1)).all()
     ):
         raise ValueError("The words in the trie are not in order.")
-    ends = np.repeat(starts[: order - 1], np.diff(starts[:order]))  # a suffix has a lower order than its n-gram
+    # a suffix has a lower order than its n-gram
+    ends = np.repeat(starts[: order - 1], np.diff(starts[:order]))
     if trie.suffixes[0] != 0 or not ((trie.suffixes[1:] >= 0) & (trie.suffixes[1:] < ends)).all():
         raise ValueError("The suffixes in the trie are not in order.")
-    if not (np.isfinite(trie.log_probs).all() and (trie.log_probs <= 0).all() and np.isfinite(trie.backoffs).all()):
+    if not (
+        np.isfinite(trie.log_probs).all()
+        and (trie.log_probs <= 0).all()
+        and np.isfinite(trie.backoffs).all()
+    ):
         raise ValueError("The trie holds a logarithm that is none of a probability.")
 
 
@@ -125,7 +146,9 @@ def score_positions(
     return scores
 
 
-def score_all_words(trie: NgramTrie, contexts: NDArray[np.int64], n_classes: int) -> NDArray[np.float64]:
+def score_all_words(
+    trie: NgramTrie, contexts: NDArray[np.int64], n_classes: int
+) -> NDArray[np.float64]:
     """Return the log10 probabilities of words 0 to n_classes - 1 after each context of word ids."""
     scores = np.empty((len(contexts), n_classes))
     _native.score_all_words(trie, np.ascontiguousarray(contexts), scores)

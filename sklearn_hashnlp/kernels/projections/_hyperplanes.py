@@ -58,7 +58,9 @@ _UPPER_QUANTILES = (
     79, 81, 84, 87, 90, 94, 100, 108, 127,
 )
 # fmt: on
-QUANTILES = np.array([-value for value in reversed(_UPPER_QUANTILES)] + list(_UPPER_QUANTILES), dtype=np.int8)
+QUANTILES = np.array(
+    [-value for value in reversed(_UPPER_QUANTILES)] + list(_UPPER_QUANTILES), dtype=np.int8
+)
 """The coefficient of each of the 256 values of a byte, ascending and symmetric."""
 
 
@@ -71,8 +73,11 @@ class Hyperplanes(NamedTuple):
     threshold: int  # ``density * 2**32``
     quantiles: NDArray[np.int8]  # (256,): QUANTILES
     seeds: NDArray[np.int64]  # (n,): s_h; empty unless the kind is GOOGLE
-    ties: NDArray[np.uint8]  # (width,): bit of each hyperplane for a sum of zero; n rounded up to a multiple of GROUP
-    scale: float  # factor of sums, so that dot products of projections are unbiased estimates of dot products of rows
+    # (width,): bit of each hyperplane for a sum of zero; n rounded up to a multiple of GROUP
+    ties: NDArray[np.uint8]
+    # factor of sums, so that dot products of projections are unbiased estimates of dot products of
+    # rows
+    scale: float
 
     @classmethod
     @lru_cache(maxsize=16)
@@ -80,7 +85,10 @@ class Hyperplanes(NamedTuple):
         """Derive hyperplanes from a seed."""
         kind_code = KINDS[kind]
         first, second, *others = splitmix64(seed, 2 + (n if kind_code == GOOGLE else 0))
-        keys = np.array([part for value in (first, second) for part in (value % 2**32, value >> 32)], dtype=np.uint32)
+        keys = np.array(
+            [part for value in (first, second) for part in (value % 2**32, value >> 32)],
+            dtype=np.uint32,
+        )
         width = -(-n // GROUP) * GROUP
         hyperplanes = cls(
             kind=kind_code,
@@ -90,7 +98,9 @@ class Hyperplanes(NamedTuple):
             quantiles=QUANTILES,
             seeds=np.array([1 + value % (PRIME - 1) for value in others], dtype=np.int64),
             ties=np.empty(width, dtype=np.uint8),
-            scale=1 / (PRIME // 2) if kind_code == GOOGLE else 1 / sqrt(n * density * mean_square(kind_code)),
+            scale=1 / (PRIME // 2)
+            if kind_code == GOOGLE
+            else 1 / sqrt(n * density * mean_square(kind_code)),
         )
         signs = _coefficients([TIE_COLUMN], width, hyperplanes._replace(kind=SIGN, threshold=2**32))
         hyperplanes.ties[:] = signs[0] > 0
@@ -108,14 +118,20 @@ def coefficients(
 ) -> NDArray[np.int64]:  # (n_columns, n)
     """Return the coefficients of some columns; projecting needs no array of them."""
     if hyperplanes.kind == GOOGLE:
-        values = (np.asarray(columns, dtype=np.int64)[:, np.newaxis] % PRIME) * hyperplanes.seeds % PRIME
+        values = (
+            (np.asarray(columns, dtype=np.int64)[:, np.newaxis] % PRIME) * hyperplanes.seeds % PRIME
+        )
         return np.where(values > PRIME // 2, values - PRIME, values)
-    return _coefficients(columns, len(hyperplanes.ties), hyperplanes)[:, : hyperplanes.n].astype(np.int64)
+    return _coefficients(columns, len(hyperplanes.ties), hyperplanes)[:, : hyperplanes.n].astype(
+        np.int64
+    )
 
 
 def _coefficients(columns: ArrayLike, width: int, hyperplanes: Hyperplanes) -> NDArray[np.int8]:
     """Return the coefficients of columns in the first groups of hyperplanes (NORMAL or SIGN)."""
     columns = np.ascontiguousarray(columns, dtype=np.int64)
     out = np.empty((len(columns), width), dtype=np.int8)
-    _native.coefficients(columns, hyperplanes.kind, hyperplanes.keys, hyperplanes.threshold, QUANTILES, out)
+    _native.coefficients(
+        columns, hyperplanes.kind, hyperplanes.keys, hyperplanes.threshold, QUANTILES, out
+    )
     return out

@@ -29,7 +29,9 @@ def project_rows(
     """Project the rows of a CSR matrix on hyperplanes; equal rows are projected once."""
     firsts = first_equal_rows(indptr, indices, data)
     limits = (_MAX_COLUMNS, _MAX_ENTRIES, _MAX_SLICE)
-    _native.project_rows(indptr, indices, data, firsts, *hyperplanes, _FORMS[form], out.view(np.uint8), *limits)
+    _native.project_rows(
+        indptr, indices, data, firsts, *hyperplanes, _FORMS[form], out.view(np.uint8), *limits
+    )
 
 
 def first_equal_rows(

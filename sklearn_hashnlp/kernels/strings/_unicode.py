@@ -19,7 +19,8 @@ r"""Character classes: ``\w`` and ``\s`` of a ``str`` pattern in :mod:`re`, and 
 @cache
 def character_classes(n_code_points: int = UNICODE) -> NDArray[np.uint8]:
     r"""Return the class of each code point: ``\w`` or ``\s`` of :mod:`re`, or neither."""
-    # One string per character: numpy uses the Unicode tables of CPython, as `re` does, without a loop in Python.
+    # One string per character: numpy uses the Unicode tables of CPython, as `re` does, without a
+    # loop in Python.
     characters = np.arange(n_code_points, dtype=np.uint32).view("U1")
     classes = np.full(n_code_points, OTHER, dtype=np.uint8)
     classes[np.strings.isalnum(characters)] = WORD

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.strings._unicode import ASCII, UNICODE, character_classes, visible_as_words
+from sklearn_hashnlp.kernels.strings._unicode import (
+    ASCII,
+    UNICODE,
+    character_classes,
+    visible_as_words,
+)
 
 WORDS = 0
 CHARACTERS = 1
@@ -22,8 +27,8 @@ WORD_CHARACTERS = 2
 class Texts(NamedTuple):
     """Many documents in one buffer, the input of the tokenizers."""
 
-    # The documents in UTF-8, each followed by a line feed, which ends the last word and is no part of the document. A
-    # lone surrogate is encoded as the three bytes of its code point.
+    # The documents in UTF-8, each followed by a line feed, which ends the last word and is no part
+    # of the document. A lone surrogate is encoded as the three bytes of its code point.
     rows: Ragged
     is_ascii: NDArray[np.bool_]  # (n_rows,): whether a document is ASCII, which needs no decoding
     lowercase: bool  # whether to lowercase the ASCII documents; the others are lowercased before
@@ -32,8 +37,8 @@ class Texts(NamedTuple):
 class Units(NamedTuple):
     """Rows of segments of units; an n-gram is the byte span of n neighboring units of a segment."""
 
-    # A segment of k units has k + 1 boundaries: unit i begins at `boundaries[i]`, and the n-gram that begins with it
-    # ends `separator_width` bytes before `boundaries[i + n]`.
+    # A segment of k units has k + 1 boundaries: unit i begins at `boundaries[i]`, and the n-gram
+    # that begins with it ends `separator_width` bytes before `boundaries[i + n]`.
     text: NDArray[np.uint8]  # the units' bytes, end to end, and `PADDING` more bytes
     boundaries: NDArray[np.int64]  # the boundaries of the segments, one segment after the other
     segments: NDArray[np.int64]  # (n_segments + 1,): start of each segment's boundaries
@@ -44,15 +49,21 @@ class Units(NamedTuple):
 class WordSet(NamedTuple):
     """A set of words for kernels: an open-addressing hash table, at most half full."""
 
-    slots: NDArray[np.int64]  # (a power of two,), or (0,) for no words: index of the word in each slot, or -1
+    # (a power of two,), or (0,) for no words: index of the word in each slot, or -1
+    slots: NDArray[np.int64]
     words: Ragged  # the words in UTF-8
 
     @classmethod
     def of(cls, words: frozenset[str]) -> WordSet:
         """Build the set of ``words``, ignoring values that are not ``str`` (no text has them)."""
-        encoded = [word.encode("utf-8", "surrogatepass") for word in sorted(words, key=str) if isinstance(word, str)]
+        encoded = [
+            word.encode("utf-8", "surrogatepass")
+            for word in sorted(words, key=str)
+            if isinstance(word, str)
+        ]
         rows = Ragged(
-            np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+            np.frombuffer(b"".join(encoded), dtype=np.uint8),
+            np.cumsum([0, *map(len, encoded)], dtype=np.int64),
         )
         slots = np.full(2 << len(encoded).bit_length() if encoded else 0, -1, dtype=np.int64)
         for index, hash_ in enumerate(murmur3(rows).tolist() if encoded else []):
@@ -75,7 +86,9 @@ def word_units(
     stop_words: WordSet = NO_WORDS,
 ) -> Units:
     r"""Split texts into ``\w`` runs and, if ``keep_punctuation``, other visible characters."""
-    return _split(WORDS, texts, split_punctuation, min_length, keep_punctuation, stop_words=stop_words)
+    return _split(
+        WORDS, texts, split_punctuation, min_length, keep_punctuation, stop_words=stop_words
+    )
 
 
 def character_units(texts: Texts) -> Units:
@@ -83,7 +96,9 @@ def character_units(texts: Texts) -> Units:
     return _split(CHARACTERS, texts, split_punctuation=False)
 
 
-def word_character_units(texts: Texts, *, before: str, after: str, split_punctuation: bool = False) -> Units:
+def word_character_units(
+    texts: Texts, *, before: str, after: str, split_punctuation: bool = False
+) -> Units:
     """Split texts into words, and each word, between ``before`` and ``after``, into characters."""
     return _split(WORD_CHARACTERS, texts, split_punctuation, around=(before, after))
 

@@ -14,14 +14,15 @@ NODE_STEP = 0x9E3779B1  # odd, near 2**32 over the golden ratio: neighboring nod
 
 
 def locate_features(
-    features: NDArray[np.int64],  # (rows, n_features): the low 32 bits count; a negative one is absent
+    # (rows, n_features): the low 32 bits count; a negative one is absent
+    features: NDArray[np.int64],
     path_nodes: PathNodes,
     constants: NDArray[np.uint64],  # (2,): of the hash function
     n_slots: int,
 ) -> NDArray[np.int32]:  # (n_pairs, n_features), -1 for an absent feature
     """Hash each feature of a row to a slot at each node on its path."""
-    # Feature x at node i has the key fmix32(x) + i * NODE_STEP modulo 2**32, hashed to a slot of the table; score j of
-    # the node adds the entry (slot + j) mod n_slots.
+    # Feature x at node i has the key fmix32(x) + i * NODE_STEP modulo 2**32, hashed to a slot of
+    # the table; score j of the node adds the entry (slot + j) mod n_slots.
     slots = np.empty((len(path_nodes.rows), features.shape[1]), dtype=np.int32)
     _native.locate_features(features, path_nodes, constants, n_slots, slots)
     return slots

@@ -13,10 +13,12 @@ from sklearn_hashnlp.kernels import _native
 class UpwardTree(NamedTuple):
     """A tree as the kernels read it from the leaves up."""
 
-    class_up: NDArray[np.int32]  # (V, 2): parent and branch of each class, or -1 without an inner node
-    node_up: NDArray[np.int32]  # (n_nodes, 2): parent and branch of each inner node; -1 for the root
-    # (n_nodes + 1,): node i has the weight rows first_rows[i] .. first_rows[i + 1], one if it has two children, else
-    # one for each child.
+    # (V, 2): parent and branch of each class, or -1 without an inner node
+    class_up: NDArray[np.int32]
+    # (n_nodes, 2): parent and branch of each inner node; -1 for the root
+    node_up: NDArray[np.int32]
+    # (n_nodes + 1,): node i has the weight rows first_rows[i] .. first_rows[i + 1], one if it has
+    # two children, else one for each child.
     first_rows: NDArray[np.int64]
     depths: NDArray[np.int64]  # (V,): number of inner nodes on the path of each class
 
@@ -28,9 +30,11 @@ class PathNodes(NamedTuple):
     starts: NDArray[np.int64]  # (n_groups + 1,): start of the pairs of each node, and the end
     rows: NDArray[np.int32]  # (n_pairs,): row of the batch, ascending within a node
     branches: NDArray[np.int32]  # (n_pairs,): branch on the path to the row's class
-    score_starts: NDArray[np.int64]  # (n_groups + 1,): start of the scores of each node, pair by pair
+    # (n_groups + 1,): start of the scores of each node, pair by pair
+    score_starts: NDArray[np.int64]
     weight_rows: NDArray[np.int64]  # (n_weight_rows,): the weight rows of the nodes, ascending
-    weight_starts: NDArray[np.int64]  # (n_groups + 1,): start of each node in ``weight_rows``, and the end
+    # (n_groups + 1,): start of each node in ``weight_rows``, and the end
+    weight_starts: NDArray[np.int64]
 
 
 def find_path_nodes(

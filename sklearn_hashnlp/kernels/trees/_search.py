@@ -27,7 +27,8 @@ def search_best(
     inputs: NDArray[Any],  # (rows, in_features)
     features: NDArray[np.int64],  # (rows, n_features)
     scorer: TreeScorer,
-    log_probs: NDArray[Any],  # (rows, k), or (rows, k + 1): filled, descending; the last is a bound for other classes
+    # (rows, k), or (rows, k + 1): filled, descending; the last is a bound for other classes
+    log_probs: NDArray[Any],
     classes: NDArray[np.int64],  # (rows, k): filled
 ) -> None:
     """Find the k most probable classes of each row by best-first search."""
@@ -38,7 +39,8 @@ def descend(
     inputs: NDArray[Any],  # (rows, in_features)
     features: NDArray[np.int64],  # (rows, n_features)
     scorer: TreeScorer,
-    draws: NDArray[np.float64],  # (rows,): uniform in [0, 1), or (0,) for the most probable branch, the first at a tie
+    # (rows,): uniform in [0, 1), or (0,) for the most probable branch, the first at a tie
+    draws: NDArray[np.float64],
     classes: NDArray[np.int64],  # (rows,): filled
 ) -> None:
     """Descend from the root to one class for each row."""

@@ -12,12 +12,27 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sklearn_hashnlp._constraints import FLAG, Constraint, check_parameters, integer, is_integer, none_or
-from sklearn_hashnlp._hash_specification import GAMMA, HASH_SPECIFICATION, MULTIPLIERS, hash_constants, splitmix64
+from sklearn_hashnlp._constraints import (
+    FLAG,
+    Constraint,
+    check_parameters,
+    integer,
+    is_integer,
+    none_or,
+)
+from sklearn_hashnlp._hash_specification import (
+    GAMMA,
+    HASH_SPECIFICATION,
+    MULTIPLIERS,
+    hash_constants,
+    splitmix64,
+)
 from sklearn_hashnlp.kernels.embeddings._ngram_rows import NO_ID, NgramTables
 from sklearn_hashnlp.nn._hashing import mix_ids, slot_tensor
 
-Scheme: TypeAlias = Literal["multiply_shift", "multiplicative_xor"] | tuple[Literal["polynomial"], int]
+Scheme: TypeAlias = (
+    Literal["multiply_shift", "multiplicative_xor"] | tuple[Literal["polynomial"], int]
+)
 SCHEMES: Final = ("multiply_shift", "multiplicative_xor", "polynomial")
 
 _MAX_ROWS = 2**31 - 1
@@ -46,19 +61,28 @@ class NgramScheme:
     padding_idx: int | None
     seed: int
 
-    constants: ClassVar[tuple[tuple[tuple[int, int, int], ...], ...]]  # (n_tables, num_hashes + 2, 3): hash functions
+    # (n_tables, num_hashes + 2, 3): hash functions
+    constants: ClassVar[tuple[tuple[tuple[int, int, int], ...], ...]]
     multipliers: ClassVar[tuple[int, ...]]  # (max_order,): of "multiplicative_xor"
     starts: ClassVar[tuple[int, ...]]  # (n_tables,): the first row of each table
 
     def __post_init__(self) -> None:
         # Plain numbers, since torch's compiler cannot trace arrays and cached properties.
-        n_functions = self.num_hashes + 2  # also for options that are off: they do not change the rows
+        # also for options that are off: they do not change the rows
+        n_functions = self.num_hashes + 2
         constants = hash_constants(self.seed, self.n_tables * n_functions)
-        by_table = [constants[first : first + n_functions] for first in range(0, len(constants), n_functions)]
+        by_table = [
+            constants[first : first + n_functions]
+            for first in range(0, len(constants), n_functions)
+        ]
         # Odd multipliers below 2**32: products with the ids of any vocabulary stay positive.
         multipliers = [value >> 32 | 1 for value in splitmix64(self.seed, self.max_order)]
         starts = [sum(self.sizes[:table]) for table in range(self.n_tables)]
-        for name, value in (("constants", by_table), ("multipliers", multipliers), ("starts", starts)):
+        for name, value in (
+            ("constants", by_table),
+            ("multipliers", multipliers),
+            ("starts", starts),
+        ):
             object.__setattr__(self, name, tuple(value))
 
     @classmethod
@@ -78,20 +102,28 @@ class NgramScheme:
     ) -> NgramScheme:
         """Check parameters of the layer, and derive the sizes of the tables."""
         name, base = _split_scheme(scheme)
-        if not (isinstance(orders, Sequence) and orders and all(is_integer(n) and 1 <= n <= 64 for n in orders)):
+        if not (
+            isinstance(orders, Sequence)
+            and orders
+            and all(is_integer(n) and 1 <= n <= 64 for n in orders)
+        ):
             raise ValueError(
-                f"NgramHashEmbedding: orders must be integers from 1 to 64, such as (2, 3), got {orders!r}."
+                "NgramHashEmbedding: orders must be integers from 1 to 64, such as (2, 3), got "
+                f"{orders!r}."
             )
         orders = tuple(int(order) for order in orders)
         if list(orders) != sorted(set(orders)):
-            raise ValueError(f"NgramHashEmbedding: orders must ascend and be different, got {orders}.")
+            raise ValueError(
+                f"NgramHashEmbedding: orders must ascend and be different, got {orders}."
+            )
         token = none_or(integer(0, (base or 2**63) - 1))
         constraints = _CONSTRAINTS | {"boundary": token, "padding_idx": token}
         check_parameters("NgramHashEmbedding", constraints, locals())
         if name != SCHEMES[0] and (num_hashes > 1 or importance or signs):
             raise ValueError(
-                f"NgramHashEmbedding: scheme={scheme!r} has one row per n-gram and head: num_hashes must be 1, and "
-                f"importance and signs False. Set num_heads, or scheme={SCHEMES[0]!r}."
+                f"NgramHashEmbedding: scheme={scheme!r} has one row per n-gram and head: "
+                "num_hashes must be 1, and importance and signs False. Set num_heads, or "
+                f"scheme={SCHEMES[0]!r}."
             )
         return cls(
             _sizes_of(num_embeddings, len(orders), int(num_heads), is_published=name != SCHEMES[0]),
@@ -150,7 +182,8 @@ class NgramScheme:
         for name in sorted(own.keys() | saved.keys()):
             if own.get(name) != saved.get(name):
                 raise ValueError(
-                    f"NgramHashEmbedding: the tables were saved with {name}={_short(saved.get(name))}, this layer has "
+                    "NgramHashEmbedding: the tables were saved with "
+                    f"{name}={_short(saved.get(name))}, this layer has "
                     f"{name}={_short(own.get(name))}. Build it with the parameters of the tables."
                 )
 
@@ -162,8 +195,9 @@ class NgramScheme:
     ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         """Hash the n-grams of tokens from ``first`` on, as the compiled kernel does.
 
-        Returns slots of shape (batch, time - first, n_tables, num_hashes); a mask of existing n-grams and rows of
-        importance weights, both of shape (batch, time - first, n_tables), and signs of that shape or None.
+        Returns slots of shape (batch, time - first, n_tables, num_hashes); a mask of existing
+        n-grams and rows of importance weights, both of shape (batch, time - first, n_tables), and
+        signs of that shape or None.
         """
         ids = ids.to(torch.int64)
         exists = self._reaches(ids, starts, first)
@@ -182,7 +216,9 @@ class NgramScheme:
                 size, offset = self.sizes[table], self.starts[table]
                 if self.scheme == SCHEMES[0]:
                     constants = self.constants[table]
-                    columns = [slot_tensor(mixed, c, size, high) for c in constants[: self.num_hashes]]
+                    columns = [
+                        slot_tensor(mixed, c, size, high) for c in constants[: self.num_hashes]
+                    ]
                     rows.append(slot_tensor(mixed, constants[-2], size, high) + offset)
                     signs.append(1 - 2 * slot_tensor(mixed, constants[-1], 2, high))
                 else:
@@ -217,8 +253,14 @@ class NgramScheme:
             is_start = is_start | (ids == self.boundary)
         reaches, results = ~is_padding, []
         for order in range(1, self.max_order + 1):
-            if order > 1:  # one more token: the last one did not start the history, this one exists and is no padding
-                reaches = reaches & ~shifted(is_start, order - 2, True) & ~shifted(is_padding, order - 1, True)
+            # one more token: the last one did not start the history, this one exists and is no
+            # padding
+            if order > 1:
+                reaches = (
+                    reaches
+                    & ~shifted(is_start, order - 2, True)
+                    & ~shifted(is_padding, order - 1, True)
+                )
             if order in self.orders:
                 results += [reaches[:, first:]] * self.num_heads
         return torch.stack(results, dim=2)
@@ -234,7 +276,8 @@ def shifted(values: Tensor, distance: int, fill: int = 0) -> Tensor:
 
 
 def _mix_64(key: Tensor) -> Tensor:
-    # Two's complement gives the bits of unsigned numbers, and a mask turns the arithmetic shift into a logical one.
+    # Two's complement gives the bits of unsigned numbers, and a mask turns the arithmetic shift
+    # into a logical one.
     z = key + _signed(GAMMA)
     z = (z ^ ((z >> 30) & (2**34 - 1))) * _signed(MULTIPLIERS[0])
     z = (z ^ ((z >> 27) & (2**37 - 1))) * _signed(MULTIPLIERS[1])
@@ -257,12 +300,15 @@ def _split_scheme(scheme: Any) -> tuple[str, int]:
     ):
         return "polynomial", int(scheme[1])
     raise ValueError(
-        f"NgramHashEmbedding: scheme must be 'multiply_shift', 'multiplicative_xor' or ('polynomial', base), where the "
-        f"base is an integer of at least 2, such as the size of the vocabulary. Got {scheme!r}."
+        "NgramHashEmbedding: scheme must be 'multiply_shift', 'multiplicative_xor' or "
+        "('polynomial', base), where the base is an integer of at least 2, such as the size of "
+        f"the vocabulary. Got {scheme!r}."
     )
 
 
-def _sizes_of(num_embeddings: Any, n_orders: int, n_heads: int, *, is_published: bool) -> tuple[int, ...]:
+def _sizes_of(
+    num_embeddings: Any, n_orders: int, n_heads: int, *, is_published: bool
+) -> tuple[int, ...]:
     n_tables = n_orders * n_heads
     if is_integer(num_embeddings):
         sizes = [int(num_embeddings)] * n_tables
@@ -272,19 +318,20 @@ def _sizes_of(num_embeddings: Any, n_orders: int, n_heads: int, *, is_published:
         sizes = list(num_embeddings)
     else:
         raise ValueError(
-            f"NgramHashEmbedding: num_embeddings must be an integer or a list of {n_tables}, one for each order and "
-            f"head, got {_short(num_embeddings)}."
+            f"NgramHashEmbedding: num_embeddings must be an integer or a list of {n_tables}, one "
+            f"for each order and head, got {_short(num_embeddings)}."
         )
     if not all(is_integer(size) and size >= 1 for size in sizes) or sum(sizes) > _MAX_ROWS:
         raise ValueError(
-            f"NgramHashEmbedding: num_embeddings must be positive integers, with a sum of at most {_MAX_ROWS} rows, "
-            f"got {_short(num_embeddings)}."
+            "NgramHashEmbedding: num_embeddings must be positive integers, with a sum of at most "
+            f"{_MAX_ROWS} rows, got {_short(num_embeddings)}."
         )
     for first in range(0, n_tables, n_heads):
         if is_published and len(set(sizes[first : first + n_heads])) < n_heads:
             raise ValueError(
-                f"NgramHashEmbedding: the heads of an order have the same rows if their num_embeddings are equal, got "
-                f"{_short(num_embeddings)}. Set different numbers, or scheme={SCHEMES[0]!r}."
+                "NgramHashEmbedding: the heads of an order have the same rows if their "
+                f"num_embeddings are equal, got {_short(num_embeddings)}. Set different numbers, "
+                f"or scheme={SCHEMES[0]!r}."
             )
     return tuple(int(size) for size in sizes)
 

@@ -1,4 +1,6 @@
-"""``python -m benchmarks list``: all experiments and benchmarks, or one experiment with its settings."""
+"""``python -m benchmarks list``: all experiments and benchmarks, or one experiment with its
+settings.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def test_the_list(bench: Any) -> None:
     result = bench("list")
     assert result.code == 0
     assert re.search(r"^reversal +Strings reversed", result.out, re.MULTILINE)
-    assert re.search(r"^bench_vectorizers +Speed of HashingNgramVectorizer", result.out, re.MULTILINE)
+    assert re.search(
+        r"^bench_vectorizers +Speed of HashingNgramVectorizer", result.out, re.MULTILINE
+    )
     assert result.err == "\nDescribe one: python -m benchmarks list custom\n"
 
 
@@ -76,4 +80,9 @@ def test_an_unknown_recipe_is_an_error_with_all_names() -> None:
 
 def test_listing_recipes_imports_nothing_heavy() -> None:
     code = "import sys, benchmarks.runner\nprint(sorted({'torch', 'sklearn', 'numpy', 'scipy'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )

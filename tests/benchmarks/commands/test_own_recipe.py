@@ -18,7 +18,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(EXPERIMENTS)])
     monkeypatch.delitem(sys.modules, "counting_recipe", raising=False)
-    Path("counting_recipe.py").write_text((EXPERIMENTS / "counting_recipe.py").read_text(encoding="utf-8"))
+    Path("counting_recipe.py").write_text(
+        (EXPERIMENTS / "counting_recipe.py").read_text(encoding="utf-8")
+    )
     return tmp_path
 
 
@@ -29,7 +31,9 @@ def test_a_custom_experiment_is_run_resumed_and_reported(bench: Any, folder: Pat
     result = bench(*command)
     assert result.code == 0, result.err
     assert "counting on ag, seed 0: resumed after 2 of 4 results\n" in result.err
-    assert result.err.endswith("python -m benchmarks report results.jsonl --recipe counting_recipe:COUNTING\n")
+    assert result.err.endswith(
+        "python -m benchmarks report results.jsonl --recipe counting_recipe:COUNTING\n"
+    )
     assert len((folder / "results.jsonl").read_text().splitlines()) == 4
     report = bench("report", "results.jsonl", "--recipe", RECIPE, "--markdown", "table.md")
     assert report.out == result.out != ""
@@ -47,8 +51,16 @@ def test_a_custom_experiment_is_run_resumed_and_reported(bench: Any, folder: Pat
         (1, ["run", "no_such_module:X"], "There is no module 'no_such_module'"),
         (1, ["list", "counting_recipe:Counting"], "it is the class Counting."),
         (1, ["report", "r.jsonl", "--recipe", "counting_recipe:X"], "has no name 'X'."),
-        (1, ["run", "taken:ONE"], "There is another experiment 'reversal'; give the recipe of taken:ONE"),
-        (1, ["run", "broken:ONE"], "The module 'broken' cannot be imported: NameError: name 'this' is not"),
+        (
+            1,
+            ["run", "taken:ONE"],
+            "There is another experiment 'reversal'; give the recipe of taken:ONE",
+        ),
+        (
+            1,
+            ["run", "broken:ONE"],
+            "The module 'broken' cannot be imported: NameError: name 'this' is not",
+        ),
     ],
 )
 def test_errors_are_one_line(bench: Any, code: int, arguments: list[str], message: str) -> None:

@@ -25,7 +25,8 @@ def test_a_trial_needs_no_data(name: str, tmp_path: Path) -> None:
     recipe = RECIPES[name]
     result = next(run_recipe(recipe, settings=recipe.quick, folder=tmp_path))
     reads_text = {"data", "paragraphs"} & set(vars(recipe.settings))
-    assert (STDLIB in result["settings"].values()) == bool(reads_text)  # also where folders are not recorded
+    # also where folders are not recorded
+    assert (STDLIB in result["settings"].values()) == bool(reads_text)
 
 
 def test_a_trial_names_its_text(bench: Any) -> None:
@@ -36,7 +37,10 @@ def test_a_trial_names_its_text(bench: Any) -> None:
     assert "(data=stdlib)" in result.out
     assert "nplm needs a folder with the Penn Treebank" in bench("run", "nplm").err
     assert "sentence-report needs a text file" in bench("run", "sentence-report").err
-    assert "ngram-memory-bytes needs a folder with paragraphs.txt" in bench("run", "ngram-memory-bytes").err
+    assert (
+        "ngram-memory-bytes needs a folder with paragraphs.txt"
+        in bench("run", "ngram-memory-bytes").err
+    )
 
 
 def test_a_trial_on_brown_scores_few_words(tmp_path: Path) -> None:

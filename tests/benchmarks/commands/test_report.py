@@ -68,19 +68,26 @@ def test_markdown_and_plots(bench: Any, counting: Recipe, tmp_path: Path) -> Non
     assert f"Plots saved in {folder / 'counting.png'}\n" in result.err
 
 
-def test_unknown_experiments_are_skipped_by_name(bench: Any, counting: Recipe, tmp_path: Path) -> None:
+def test_unknown_experiments_are_skipped_by_name(
+    bench: Any, counting: Recipe, tmp_path: Path
+) -> None:
     path = write(tmp_path / "results.jsonl", counting, quick=True)
     path.write_text(path.read_text().replace('"counting"', '"guessing"', 1))
     result = bench("report", path)
     assert result.out.count("\n  ag ") == 1
-    skipped = "Skipped results of unknown experiments: guessing; name your own by --recipe MODULE:NAME"
+    skipped = (
+        "Skipped results of unknown experiments: guessing; name your own by --recipe MODULE:NAME"
+    )
     assert result.err == f"{skipped}\n"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n", "line 1 is not JSON. The file must hold JSON lines, as `python -m benchmarks run"),
+        (
+            "a,b\n1,2\n",
+            "line 1 is not JSON. The file must hold JSON lines, as `python -m benchmarks run",
+        ),
         ("", "No results of experiments or benchmarks in "),
         ('{"an": "older line"}\n', "No results of experiments or benchmarks in "),
         (None, "No such file or directory"),
@@ -98,7 +105,9 @@ def test_a_file_without_results_is_an_error_of_one_line(
     assert len(result.err.splitlines()) == 1
 
 
-def made(recipe: str, seed: int, step: int | None = 0, value: int = 0, **settings: Any) -> dict[str, Any]:
+def made(
+    recipe: str, seed: int, step: int | None = 0, value: int = 0, **settings: Any
+) -> dict[str, Any]:
     result = {"recipe": recipe, "seed": seed, "settings": settings, "value": value}
     return result if step is None else result | {"step": step}
 
@@ -117,7 +126,9 @@ def three(monkeypatch: pytest.MonkeyPatch) -> None:
         figure.extend(result["recipe"] for result in results)
 
     for name, how, draw in (("a", report, plot), ("b", other_report, None), ("c", report, plot)):
-        monkeypatch.setitem(RECIPES, name, replace(get_recipe("reversal"), name=name, report=how, plot=draw))
+        monkeypatch.setitem(
+            RECIPES, name, replace(get_recipe("reversal"), name=name, report=how, plot=draw)
+        )
 
 
 @pytest.mark.usefixtures("three")
@@ -143,7 +154,8 @@ def test_the_order_is_always_the_same() -> None:
     ordered = sort_results(results)
     assert ordered == sort_results(results[::-1])
     assert [
-        (result["recipe"], result["settings"].get("size"), result["seed"], result["step"]) for result in ordered
+        (result["recipe"], result["settings"].get("size"), result["seed"], result["step"])
+        for result in ordered
     ] == [
         ("a", 1, 0, 0),
         ("a", 2, 0, 0),

@@ -32,15 +32,41 @@ def test_a_run_prints_a_table_and_appends_lines(bench: Any, tmp_path: Path) -> N
 
 def test_all_data_sets_are_those_of_the_paper(bench: Any, counting: Recipe, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    result = bench("run", counting.name, "-d", "all", "-d", "imdb", "--set", "size=1", "-o", path, "--quiet")
+    result = bench(
+        "run", counting.name, "-d", "all", "-d", "imdb", "--set", "size=1", "-o", path, "--quiet"
+    )
     assert (result.code, result.out, result.err) == (0, "", "")
     names = [json.loads(line)["settings"]["dataset"] for line in path.read_text().splitlines()]
-    assert names == ["ag", "amazon", "dbpedia", "yahoo", "yelp", "amazon-polarity", "yelp-polarity", "imdb"]
+    assert names == [
+        "ag",
+        "amazon",
+        "dbpedia",
+        "yahoo",
+        "yelp",
+        "amazon-polarity",
+        "yelp-polarity",
+        "imdb",
+    ]
 
 
-def test_each_experiment_on_each_data_set_with_each_seed(bench: Any, counting: Recipe, tmp_path: Path) -> None:
+def test_each_experiment_on_each_data_set_with_each_seed(
+    bench: Any, counting: Recipe, tmp_path: Path
+) -> None:
     path = tmp_path / "results.jsonl"
-    command = ["run", counting.name, "-d", "ag", "-d", "imdb", "--seed", "5", "--seeds", "2", "-o", path]
+    command = [
+        "run",
+        counting.name,
+        "-d",
+        "ag",
+        "-d",
+        "imdb",
+        "--seed",
+        "5",
+        "--seeds",
+        "2",
+        "-o",
+        path,
+    ]
     result = bench(*command)
     assert result.code == 0, result.err
     lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -69,12 +95,14 @@ def test_a_failed_run_stops_no_other(bench: Any, counting: Recipe, tmp_path: Pat
     assert result.out.count("\n  ag ") == 10
     assert "counting on ag, seed 0: failed: seed 0 is not wanted (0 of 3 runs)" in result.err
     assert result.err.splitlines()[-1] == (
-        "benchmarks: 1 of 3 runs failed; the same command resumes them. The first was counting on ag, seed 0: seed 0 "
-        "is not wanted"
+        "benchmarks: 1 of 3 runs failed; the same command resumes them. The first was counting on "
+        "ag, seed 0: seed 0 is not wanted"
     )
 
 
-def test_bars_are_shown_on_a_terminal(bench: Any, counting: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bars_are_shown_on_a_terminal(
+    bench: Any, counting: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     result = bench("run", counting.name, "--seeds", 2)
     assert result.code == 0
@@ -87,10 +115,22 @@ def test_bars_are_shown_on_a_terminal(bench: Any, counting: Recipe, monkeypatch:
     [
         (1, ["nonsense"], "no experiment 'nonsense'; there are:"),
         (1, ["reversal", "--set", "nonsense=1"], "reversal: There is no setting 'nonsense'"),
-        (1, ["reversal", "-d", "ag"], "The experiment 'reversal' has one dataset only; leave out --data."),
-        (1, ["reversal", "--set", "outputs=softmax,other", "--quick"], "must be 'softmax' or 'hsigmoid'"),
+        (
+            1,
+            ["reversal", "-d", "ag"],
+            "The experiment 'reversal' has one dataset only; leave out --data.",
+        ),
+        (
+            1,
+            ["reversal", "--set", "outputs=softmax,other", "--quick"],
+            "must be 'softmax' or 'hsigmoid'",
+        ),
         (1, ["reversal", "--output", "no/such/folder/file"], "No such file or directory"),
-        (1, ["reversal", "--set", "epochs=0"], "epochs must be 1 or more, and max_epochs 0 or more, got epochs=0"),
+        (
+            1,
+            ["reversal", "--set", "epochs=0"],
+            "epochs must be 1 or more, and max_epochs 0 or more, got epochs=0",
+        ),
         (1, ["collisions", "--set", "examples=x"], "Examples must be given as V:n:B:k"),
     ],
 )
@@ -101,7 +141,9 @@ def test_errors_are_one_line(bench: Any, code: int, arguments: list[str], messag
     assert len(result.err.splitlines()) == 1
 
 
-def test_a_file_of_other_content_is_not_changed(bench: Any, counting: Recipe, tmp_path: Path) -> None:
+def test_a_file_of_other_content_is_not_changed(
+    bench: Any, counting: Recipe, tmp_path: Path
+) -> None:
     path = tmp_path / "table.csv"
     path.write_text("a,b\n")
     result = bench("run", counting.name, "-o", path)

@@ -20,18 +20,35 @@ pytestmark = pytest.mark.filterwarnings("ignore:early_stopping has no effect:Use
 TIMES = {"fit_seconds", "test_seconds", "count_seconds", "seconds_per_row"}
 
 
-def measured(embedding: str, seed: int, accuracy: float, *changes: str, n_train: int = 1000) -> dict[str, Any]:
+def measured(
+    embedding: str, seed: int, accuracy: float, *changes: str, n_train: int = 1000
+) -> dict[str, Any]:
     settings = settings_as_json(change_settings(ACCURACY_DISTRIBUTION.settings, changes))
-    provenance = {"recipe": "accuracy-distribution", "seed": seed, "settings": settings, "part": "test"}
-    values = {"accuracy": accuracy, "train_accuracy": (1 + accuracy) / 2, "n_train": n_train, "n_parameters": 8_000_084}
+    provenance = {
+        "recipe": "accuracy-distribution",
+        "seed": seed,
+        "settings": settings,
+        "part": "test",
+    }
+    values = {
+        "accuracy": accuracy,
+        "train_accuracy": (1 + accuracy) / 2,
+        "n_train": n_train,
+        "n_parameters": 8_000_084,
+    }
     values |= {"epochs": 30, "fit_seconds": 12.0}
     return provenance | {"embedding": embedding} | values
 
 
 def test_embeddings_differ_in_the_settings_that_their_names_say() -> None:
-    embeddings = {name: vars(settings) for name, settings in _embeddings(ACCURACY_DISTRIBUTION.settings).items()}
+    embeddings = {
+        name: vars(settings)
+        for name, settings in _embeddings(ACCURACY_DISTRIBUTION.settings).items()
+    }
     differing = {
-        name: {key: value for key, value in settings.items() if value != embeddings["improved"][key]}
+        name: {
+            key: value for key, value in settings.items() if value != embeddings["improved"][key]
+        }
         for name, settings in embeddings.items()
     }
     rows = 2 * 200_000 // 2 + 200_000  # n k / d + B
@@ -44,24 +61,32 @@ def test_embeddings_differ_in_the_settings_that_their_names_say() -> None:
         "improved, concatenated": {"aggregation": "concat"},
         "standard, n rows": {"variant": "standard"},
         "standard, as many parameters": {"variant": "standard", "n_embeddings": rows},
-        "dictionary, as many parameters": {"variant": "standard", "n_embeddings": rows, "dictionary": True},
+        "dictionary, as many parameters": {
+            "variant": "standard",
+            "n_embeddings": rows,
+            "dictionary": True,
+        },
     }
 
 
 def test_a_run_resumes_after_an_embedding(tmp_path: Path) -> None:
     write_text_set(tmp_path / "words")
-    settings = replace(ACCURACY_DISTRIBUTION.quick, dataset="words", data=str(tmp_path), max_epochs=1)
+    settings = replace(
+        ACCURACY_DISTRIBUTION.quick, dataset="words", data=str(tmp_path), max_epochs=1
+    )
     whole = list(run_recipe(ACCURACY_DISTRIBUTION, settings=settings, seed=3))
     rest = list(run_recipe(ACCURACY_DISTRIBUTION, settings=settings, seed=3, previous=whole[:4]))
-    assert [{key: value for key, value in result.items() if key not in TIMES} for result in rest] == [
-        {key: value for key, value in result.items() if key not in TIMES} for result in whole[4:]
-    ]
+    assert [
+        {key: value for key, value in result.items() if key not in TIMES} for result in rest
+    ] == [{key: value for key, value in result.items() if key not in TIMES} for result in whole[4:]]
 
 
 def test_differences_are_paired_by_seed() -> None:
     improved = [0.90, 0.91, 0.92, 0.93]
     results = [measured("improved", seed, accuracy) for seed, accuracy in enumerate(improved, 1)]
-    results += [measured("paper", seed, accuracy - 0.01) for seed, accuracy in enumerate(improved, 1)][::-1]
+    results += [
+        measured("paper", seed, accuracy - 0.01) for seed, accuracy in enumerate(improved, 1)
+    ][::-1]
     results += [measured("improved, median", seed, improved[4 - seed]) for seed in range(1, 5)]
     results += [measured("improved", 0, 0.1)]  # of a run that is unfinished
     means, test, training = ACCURACY_DISTRIBUTION.report(results)

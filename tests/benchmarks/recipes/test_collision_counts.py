@@ -40,7 +40,12 @@ def test_colliding_pairs_and_words_are_counted(collision_ids: list[int]) -> None
 def test_words_collide_as_in_the_layer(variant: str, sizes: TableSizes) -> None:
     ids = np.random.default_rng(0).choice(N_COLUMNS, 200, replace=False)
     layer = HashEmbeddingBag(
-        sizes.n_embeddings, 2, num_buckets=sizes.n_buckets, num_hashes=sizes.n_hashes, variant=variant, seed=9
+        sizes.n_embeddings,
+        2,
+        num_buckets=sizes.n_buckets,
+        num_hashes=sizes.n_hashes,
+        variant=variant,
+        seed=9,
     )
     rows, slots = layer.locate(torch.from_numpy(ids))
     found = [(row, tuple(slot)) for row, slot in zip(rows.tolist(), slots.tolist(), strict=True)]
@@ -63,23 +68,42 @@ def _same(values: list[object]) -> list[int]:
 def test_ids_beyond_int64_are_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = np.arange(2000)
     sizes = TableSizes(2**31 - 1, 2**31 - 1, 3)
-    assert len(set(ids_by_constants("improved", sizes, ids, seeded_constants(sizes, 0))["embedding"].tolist())) == 2000
-    columns, combined = [np.array([5, 5, 6, 5]), np.array([1, 1, 1, 2]), np.array([3, 3, 3, 3])], [0, 0, 2, 3]
+    assert (
+        len(
+            set(
+                ids_by_constants("improved", sizes, ids, seeded_constants(sizes, 0))[
+                    "embedding"
+                ].tolist()
+            )
+        )
+        == 2000
+    )
+    columns, combined = (
+        [np.array([5, 5, 6, 5]), np.array([1, 1, 1, 2]), np.array([3, 3, 3, 3])],
+        [0, 0, 2, 3],
+    )
     for limit in (2**63, 1):
         monkeypatch.setattr(counts, "_LIMIT", limit)
         assert _same(counts._combine(columns, [7, 7, 7]).tolist()) == combined
 
 
-KINDS = [(variant, kind) for variant in ("improved", "paper") for kind in ("embedding", "components")]
+KINDS = [
+    (variant, kind) for variant in ("improved", "paper") for kind in ("embedding", "components")
+]
 
 
-def embeddings(variant: str, sizes: TableSizes, n_words: int) -> Iterator[list[tuple[int, tuple[int, ...]]]]:
+def embeddings(
+    variant: str, sizes: TableSizes, n_words: int
+) -> Iterator[list[tuple[int, tuple[int, ...]]]]:
     """Yield the rows and slots of all words, for all hash functions."""
     n, buckets, hashes = sizes
     choices = list(product(range(buckets), repeat=hashes))
     for rows in product(range(n), repeat=n_words):
         for slots in product(choices, repeat=n_words if variant == "improved" else n):
-            yield [(row, slots[word] if variant == "improved" else slots[row]) for word, row in enumerate(rows)]
+            yield [
+                (row, slots[word] if variant == "improved" else slots[row])
+                for word, row in enumerate(rows)
+            ]
 
 
 def shared_pairs(kind: str, words: list[tuple[int, tuple[int, ...]]]) -> int:
@@ -92,16 +116,23 @@ def shared_pairs(kind: str, words: list[tuple[int, tuple[int, ...]]]) -> int:
 
 @pytest.mark.parametrize(("variant", "kind"), KINDS)
 @pytest.mark.parametrize(
-    ("sizes", "n_words"), [(TableSizes(2, 2, 2), 2), (TableSizes(3, 2, 1), 3), (TableSizes(2, 3, 1), 4)]
+    ("sizes", "n_words"),
+    [(TableSizes(2, 2, 2), 2), (TableSizes(3, 2, 1), 3), (TableSizes(2, 3, 1), 4)],
 )
 def test_the_mean_equals_the_enumeration_of_all_hash_functions(
     variant: str, kind: str, sizes: TableSizes, n_words: int
 ) -> None:
     counts = [shared_pairs(kind, words) for words in embeddings(variant, sizes, n_words)]
     mean = Fraction(sum(counts), len(counts))
-    assert expected_pairs(n_words, pair_probability(variant, kind, sizes)) == pytest.approx(float(mean))
+    assert expected_pairs(n_words, pair_probability(variant, kind, sizes)) == pytest.approx(
+        float(mean)
+    )
 
 
 def test_one_word_collides_with_none_and_certain_collisions_are_certain() -> None:
-    assert (expected_pairs(1, 0.5), sharing_probability(1, 0.5), sharing_probability(1, 1.0)) == (0, 0, 0)
+    assert (expected_pairs(1, 0.5), sharing_probability(1, 0.5), sharing_probability(1, 1.0)) == (
+        0,
+        0,
+        0,
+    )
     assert sharing_probability(2, 1.0) == 1

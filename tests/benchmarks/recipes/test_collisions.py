@@ -1,4 +1,6 @@
-"""The recipe ``collisions``: it runs, repeats, resumes, and reports counts that contradict the formula."""
+"""The recipe ``collisions``: it runs, repeats, resumes, and reports counts that contradict the
+formula.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ SMALL = replace(
 )
 
 
-def run(settings: CollisionsSettings = SMALL, seed: int = 0, **arguments: Any) -> list[dict[str, Any]]:
+def run(
+    settings: CollisionsSettings = SMALL, seed: int = 0, **arguments: Any
+) -> list[dict[str, Any]]:
     # As they are read from a file.
     results = list(run_recipe(COLLISIONS, settings=settings, seed=seed, **arguments))
     return [json.loads(json.dumps(result, allow_nan=False)) for result in results]
@@ -40,7 +44,10 @@ def other_seed() -> list[dict[str, Any]]:
 
 
 def without_times(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: value for key, value in result.items() if key not in ("seconds", "date")} for result in results]
+    return [
+        {key: value for key, value in result.items() if key not in ("seconds", "date")}
+        for result in results
+    ]
 
 
 def cells(results: list[dict[str, Any]], title: str) -> dict[tuple[str, ...], dict[str, str]]:
@@ -49,7 +56,9 @@ def cells(results: list[dict[str, Any]], title: str) -> dict[tuple[str, ...], di
     return {tuple(row[:3]): dict(zip(table.header, row, strict=True)) for row in table.rows}
 
 
-def test_it_runs_to_the_end_and_repeats(whole: list[dict[str, Any]], other_seed: list[dict[str, Any]]) -> None:
+def test_it_runs_to_the_end_and_repeats(
+    whole: list[dict[str, Any]], other_seed: list[dict[str, Any]]
+) -> None:
     progress: list[tuple[int, int]] = []
     results = run(progress=lambda done, total: progress.append((done, total)))
     assert len(results) == COLLISIONS.n_results(SMALL) == 2 * 2 * 2 + 1 + 2
@@ -90,7 +99,9 @@ def test_counts_that_contradict_the_formula_are_reported(monkeypatch: pytest.Mon
     assert "NOT consistent" in table.notes[0]
 
 
-@pytest.mark.parametrize("text", ["", "500:30", "500:30:2:1", "500:30:x", "1:30:2", "500:1:2", "500:30:0", "500:30:31"])
+@pytest.mark.parametrize(
+    "text", ["", "500:30", "500:30:2:1", "500:30:x", "1:30:2", "500:1:2", "500:30:0", "500:30:31"]
+)
 def test_invalid_sizes_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=f"n:B:k, such as 500:30:2, .* got '{text}'"):
         parse_sizes(text)

@@ -43,7 +43,9 @@ def nothing():
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("sets")
     write_text_set(folder / "words")
-    return replace(RECIPE.quick, dataset="words", data=str(folder), n_train=0, max_epochs=8, learning_rate=0.05)
+    return replace(
+        RECIPE.quick, dataset="words", data=str(folder), n_train=0, max_epochs=8, learning_rate=0.05
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -55,10 +57,19 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_embeddings_learn_and_are_compared(settings: Any) -> None:
-    settings = replace(settings, embeddings=("hash", "standard", "my_embeddings:Table", "torch.nn:Embedding"))
-    results = [result for seed in (0, 1) for result in run_recipe(RECIPE, settings=settings, seed=seed)]
+    settings = replace(
+        settings, embeddings=("hash", "standard", "my_embeddings:Table", "torch.nn:Embedding")
+    )
+    results = [
+        result for seed in (0, 1) for result in run_recipe(RECIPE, settings=settings, seed=seed)
+    ]
     assert [result["embedding"] for result in results[:4]] == list(settings.embeddings)
-    assert [result["n_parameters"] for result in results[:4]] == [4096 * 2 + 409 * 4, 4096 * 4, 4096 * 8, 4096 * 4]
+    assert [result["n_parameters"] for result in results[:4]] == [
+        4096 * 2 + 409 * 4,
+        4096 * 4,
+        4096 * 8,
+        4096 * 4,
+    ]
     assert [result["accuracy"] for result in results if result["accuracy"] < 0.6] == []
     means, test, training = RECIPE.report(results)
     assert [row[0] for row in means.rows] == list(settings.embeddings)
@@ -71,10 +82,18 @@ def test_embeddings_learn_and_are_compared(settings: Any) -> None:
 
 
 def test_a_custom_embedding_supports_all_options(settings: Any) -> None:
-    own = replace(settings, embeddings=("my_embeddings:Table",), dictionary=True, n_embeddings=100, ngram_dropout=())
+    own = replace(
+        settings,
+        embeddings=("my_embeddings:Table",),
+        dictionary=True,
+        n_embeddings=100,
+        ngram_dropout=(),
+    )
     [plain] = run_recipe(RECIPE, settings=own)
     assert plain["n_parameters"] == 100 * 8
-    [pair] = run_recipe(RECIPE, settings=replace(own, members=2, hidden_layer_sizes=(8,), ngram_dropout=(2, 9)))
+    [pair] = run_recipe(
+        RECIPE, settings=replace(own, members=2, hidden_layer_sizes=(8,), ngram_dropout=(2, 9))
+    )
     assert pair["n_parameters"] == 2 * plain["n_parameters"]
     assert pair["epochs"] > plain["epochs"] / 2
     assert min(plain["accuracy"], pair["accuracy"]) > 0.6
@@ -98,9 +117,17 @@ def test_a_custom_classifier_is_fitted_on_the_same_rows(settings: Any) -> None:
     [
         ("hahs", ValueError, "An embedding must be hash, standard or MODULE:NAME, got 'hahs'."),
         ("no_such:Table", ValueError, "There is no module 'no_such'"),
-        ("my_embeddings:torch", TypeError, "must be a class or function that is called with num_embeddings and"),
+        (
+            "my_embeddings:torch",
+            TypeError,
+            "must be a class or function that is called with num_embeddings and",
+        ),
         ("my_embeddings:number", TypeError, "must return a torch.nn.Module, it returned 3"),
-        ("my_embeddings:scalar", ValueError, "must return a vector for each of 2 ids, it returned (2,)"),
+        (
+            "my_embeddings:scalar",
+            ValueError,
+            "must return a vector for each of 2 ids, it returned (2,)",
+        ),
     ],
 )
 def test_invalid_embeddings_are_refused(name: str, kind: type[Exception], message: str) -> None:
@@ -111,7 +138,9 @@ def test_invalid_embeddings_are_refused(name: str, kind: type[Exception], messag
 def test_a_preprocessing_without_lowercase_is_that_of_the_paper() -> None:
     texts = ["A cat's cat.", "a CAT"]
     reference, paper = (
-        make_ngram_counter(replace(RECIPE.settings, preprocessing=name, ngram_range=(1, 1))).transform(texts)
+        make_ngram_counter(
+            replace(RECIPE.settings, preprocessing=name, ngram_range=(1, 1))
+        ).transform(texts)
         for name in ("reference", "paper")
     )
     assert [row.nnz for row in (reference[[0]], reference[[1]])] == [1, 1]

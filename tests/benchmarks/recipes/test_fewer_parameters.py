@@ -20,7 +20,10 @@ def test_both_are_the_default_pipeline_with_other_tables(tmp_path: Path) -> None
     settings = replace(RECIPE.quick, dataset="words", data=str(tmp_path), n_train=0, n_test=0)
     hashed, standard = run_recipe(RECIPE, settings=settings, seed=4)
     texts = read_text_set(tmp_path / "words")
-    for result, variant, n_tables in ((hashed, "improved", 2000 * 2 + 200 * 20), (standard, "standard", 2000 * 20)):
+    for result, variant, n_tables in (
+        (hashed, "improved", 2000 * 2 + 200 * 20),
+        (standard, "standard", 2000 * 20),
+    ):
         model = make_text_classifier(
             n_embeddings=2000, n_buckets=200, n_hashes=2, embedding_dim=20, random_state=4
         ).set_params(classifier__variant=variant)

@@ -18,14 +18,20 @@ from benchmarks.recipes.hash_embedding_settings import SETTINGS, HashEmbeddingSe
 
 
 def reference_words(text):
-    """Preprocess as the README of the reference says: lowercase, no punctuation, no single characters."""
-    letters = "".join(" " if character in string.punctuation + "\t\n" else character for character in text.lower())
+    """Preprocess as the README of the reference says: lowercase, no punctuation, no single
+    characters.
+    """
+    letters = "".join(
+        " " if character in string.punctuation + "\t\n" else character for character in text.lower()
+    )
     return [word for word in letters.split(" ") if len(word) > 1]
 
 
 def ngrams_of(words, least, most):
     return Counter(
-        " ".join(words[first : first + n]) for n in range(least, most + 1) for first in range(len(words) - n + 1)
+        " ".join(words[first : first + n])
+        for n in range(least, most + 1)
+        for first in range(len(words) - n + 1)
     )
 
 

@@ -22,10 +22,20 @@ def provenance(recipe: str, dataset: str, seed: int, changes: tuple[str, ...]) -
 
 
 def measured(
-    recipe: str, dataset: str = "ag", seed: int = 0, accuracy: float = 0.9, *changes: str, **more: Any
+    recipe: str,
+    dataset: str = "ag",
+    seed: int = 0,
+    accuracy: float = 0.9,
+    *changes: str,
+    **more: Any,
 ) -> dict[str, Any]:
     defaults = {"n_train": 1000, "n_parameters": 40_000_000, "epochs": 10, "seconds_per_row": 0.001}
-    return provenance(recipe, dataset, seed, changes) | {"part": "test", "accuracy": accuracy} | defaults | more
+    return (
+        provenance(recipe, dataset, seed, changes)
+        | {"part": "test", "accuracy": accuracy}
+        | defaults
+        | more
+    )
 
 
 def cross_validated(
@@ -36,7 +46,9 @@ def cross_validated(
 
 
 def rows_of(table: Table) -> dict[tuple[str, str], dict[str, str]]:
-    rows = {(row[0], row[1]): dict(zip(table.header[2:], row[2:], strict=True)) for row in table.rows}
+    rows = {
+        (row[0], row[1]): dict(zip(table.header[2:], row[2:], strict=True)) for row in table.rows
+    }
     assert len(rows) == len(table.rows)
     return rows
 
@@ -70,7 +82,10 @@ def test_results_of_other_settings_and_rows_have_cells_of_their_own() -> None:
             "hash, dictionary": "50.00 [2]",
             "standard, dictionary": "",
         }
-        assert list(accuracies.notes[:2]) == ["[1] with folds=1.", "[2] with n_train=300, max_epochs=2."]
+        assert list(accuracies.notes[:2]) == [
+            "[1] with folds=1.",
+            "[2] with n_train=300, max_epochs=2.",
+        ]
         assert [(row[1], row[2]) for row in times.rows] == [
             ("hash, dictionary", "2,000"),
             ("hash, dictionary", "1,000"),
@@ -78,11 +93,19 @@ def test_results_of_other_settings_and_rows_have_cells_of_their_own() -> None:
             ("standard, dictionary [1]", "1,000"),
             ("hash, dictionary [2]", "300"),
         ]
-        assert choices.rows == [["AG's News", "hash, dictionary [1]", "0", "n_buckets = 500", "88.00", "12"]]
+        assert choices.rows == [
+            ["AG's News", "hash, dictionary [1]", "0", "n_buckets = 500", "88.00", "12"]
+        ]
 
 
-def claimed(recipe: str, dataset: str, seed: int, accuracy: float, **changes: Any) -> dict[str, Any]:
-    settings = {"dataset": dataset, "variant": "standard" if recipe == STANDARD else "improved", "max_epochs": 300}
+def claimed(
+    recipe: str, dataset: str, seed: int, accuracy: float, **changes: Any
+) -> dict[str, Any]:
+    settings = {
+        "dataset": dataset,
+        "variant": "standard" if recipe == STANDARD else "improved",
+        "max_epochs": 300,
+    }
     size = 200_000_084 if recipe == STANDARD else 40_000_092
     measured = {"part": "test", "accuracy": accuracy, "n_train": 1000, "n_parameters": size}
     return {"recipe": recipe, "seed": seed, "settings": settings | changes, **measured}
@@ -92,7 +115,9 @@ def test_seeds_are_paired_and_sets_corrected() -> None:
     results = [claimed(HASH, "ag", seed, 0.90 + seed / 1000) for seed in (4, 3, 2, 1, 0)]
     results += [claimed(STANDARD, "ag", seed, 0.89 + seed / 1000) for seed in range(5)]
     results += [claimed(HASH, "mine", seed, 0.8) for seed in range(3)]
-    results += [claimed(STANDARD, "mine", seed, accuracy) for seed, accuracy in enumerate((0.81, 0.79, 0.5))]
+    results += [
+        claimed(STANDARD, "mine", seed, accuracy) for seed, accuracy in enumerate((0.81, 0.79, 0.5))
+    ]
     (table,) = claim_table(results)
     ag, mine = table.rows
     assert ag == [
@@ -112,7 +137,10 @@ def test_seeds_are_paired_and_sets_corrected() -> None:
 def test_unpaired_results_are_excluded() -> None:
     assert claim_table([]) == []
     alone = [claimed(HASH, "ag", seed, 0.9) for seed in range(3)]
-    assert claim_table([*alone, claimed(STANDARD, "ag", 7, 0.9), claimed(STANDARD, "ag", 0, 0.9)]) == []
+    assert (
+        claim_table([*alone, claimed(STANDARD, "ag", 7, 0.9), claimed(STANDARD, "ag", 0, 0.9)])
+        == []
+    )
     others = [claimed(STANDARD, "ag", seed, 0.9, max_epochs=2) for seed in range(3)]
     assert claim_table([*alone, *others]) == []
     tried = [claimed(STANDARD, "ag", seed, 0.9) | {"part": "choice"} for seed in range(3)]
@@ -120,7 +148,11 @@ def test_unpaired_results_are_excluded() -> None:
 
 
 def test_the_claim_is_tested_on_the_first_twenty_seeds() -> None:
-    results = [claimed(name, "ag", seed, 0.9 if seed < 20 else 0.1) for name in (HASH, STANDARD) for seed in range(23)]
+    results = [
+        claimed(name, "ag", seed, 0.9 if seed < 20 else 0.1)
+        for name in (HASH, STANDARD)
+        for seed in range(23)
+    ]
     (table,) = claim_table(results)
     assert table.rows[0][1:3] == ["20", "90.00 ± 0.00 (40 M)"]
 
@@ -144,7 +176,11 @@ def quick_results(recipes: list[str], names: list[str]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "recipes", [["custom"], ["hash-embed-nodict", "std-embed-dict", "hash-embed-dict", "ensemble-hash-embed-dict"]]
+    "recipes",
+    [
+        ["custom"],
+        ["hash-embed-nodict", "std-embed-dict", "hash-embed-dict", "ensemble-hash-embed-dict"],
+    ],
 )
 def test_labels_and_legend_of_the_plot_do_not_overlap(recipes: list[str]) -> None:
     [(_, draw)] = make_plots(quick_results(recipes, ["ag", "imdb"]))

@@ -47,7 +47,10 @@ def settings(tmp_path):
 )
 def test_rows_keep_as_many_n_grams_as_in_training(lengths, limits, seed):
     least, most = limits[0], limits[0] + limits[1]
-    X = csr_array(np.array([[column < length for column in range(12)] for length in lengths]) * np.arange(1.0, 13.0))
+    X = csr_array(
+        np.array([[column < length for column in range(12)] for length in lengths])
+        * np.arange(1.0, 13.0)
+    )
     result = drop_ngrams(X, (least, most), np.random.RandomState(seed))
     assert result.shape == X.shape
     assert result.has_sorted_indices
@@ -80,7 +83,10 @@ def test_a_csv_file_has_a_tenth_of_test_rows(tmp_path):
     pairs = [*zip(texts.train_labels, texts.train_texts, strict=True)]
     pairs += zip(texts.test_labels, texts.test_texts, strict=True)
     assert sorted(f"{label},{text}" for label, text in pairs) == sorted(rows)
-    assert read_texts(replace(SMALL, dataset=str(tmp_path / "films.csv")), 3).test_texts == texts.test_texts
+    assert (
+        read_texts(replace(SMALL, dataset=str(tmp_path / "films.csv")), 3).test_texts
+        == texts.test_texts
+    )
     with pytest.raises(FileNotFoundError, match=r"nowhere\.csv does not exist"):
         read_texts(replace(SMALL, dataset="nowhere.csv"), 0)
 
@@ -92,10 +98,16 @@ def test_a_value_is_cross_validated(settings, tmp_path):
         result = cross_validate_value(search, parameter, value, texts, 5, tmp_path)
         plain = make_pipeline(replace(settings, **{parameter: value}), 5, tmp_path)
         folds = StratifiedKFold(3, shuffle=True, random_state=5)
-        expected = cross_val_score(plain.set_params(memory=None), texts.train_texts, texts.train_labels, cv=folds)
+        expected = cross_val_score(
+            plain.set_params(memory=None), texts.train_texts, texts.train_labels, cv=folds
+        )
         assert result["folds"] == expected.tolist()
         assert result["accuracy"] == pytest.approx(expected.mean())
-        assert (result["part"], result["parameter"], result["value"]) == ("choice", parameter, value)
+        assert (result["part"], result["parameter"], result["value"]) == (
+            "choice",
+            parameter,
+            value,
+        )
     once = cross_validate_value(replace(settings, folds=1), "n_buckets", 20, texts, 5, tmp_path)
     assert len(once["folds"]) == 1
 
@@ -113,7 +125,9 @@ def test_n_grams_of_a_fold_are_counted_once(settings, tmp_path, monkeypatch):
     monkeypatch.setattr(FrequentNgramVectorizer, "fit_transform", counting)
     texts = read_texts(settings, 0)
     for value in (20, 30, 40):
-        cross_validate_value(replace(settings, n_buckets_grid=(20, 30, 40)), "n_buckets", value, texts, 0, tmp_path)
+        cross_validate_value(
+            replace(settings, n_buckets_grid=(20, 30, 40)), "n_buckets", value, texts, 0, tmp_path
+        )
     assert fits == [160, 160, 160]
 
 
@@ -141,4 +155,6 @@ def test_a_trial_repeats_and_measures_its_network(settings):
     assert result["valid_accuracy"] == max(epoch["valid_acc"] for epoch in network[-1].history_)
     assert (result["n_train"], result["n_test"], result["n_classes"]) == (240, 60, 3)
     assert result["n_parameters"] == network[-1].n_parameters_
-    assert result["seconds_per_row"] * 240 == pytest.approx(result["count_seconds"] + result["fit_seconds"])
+    assert result["seconds_per_row"] * 240 == pytest.approx(
+        result["count_seconds"] + result["fit_seconds"]
+    )

@@ -42,7 +42,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tiny(name: str, data: Path, **changes: Any) -> Any:
     """Return tiny settings with enough epochs and validation rows to learn something."""
     dictionary = {"n_embeddings": 400, "hidden_layer_sizes": (32,)} if "-dict" in name else {}
-    common = {"dataset": "words", "data": str(data), "learning_rate": 0.01, "validation_fraction": 0.1}
+    common = {
+        "dataset": "words",
+        "data": str(data),
+        "learning_rate": 0.01,
+        "validation_fraction": 0.1,
+    }
     common |= {"max_epochs": 16}
     return replace(get_recipe(name).quick, **common | dictionary | changes)
 
@@ -110,9 +115,18 @@ def test_each_runs_and_resumes_after_any_result(name: str, data: Path, tmp_path:
 def test_the_best_value_is_chosen_and_used(data: Path) -> None:
     for name, parameter in (("hash-embed-dict", "n_buckets"), ("std-embed-dict", "n_embeddings")):
         recipe = get_recipe(name)
-        settings = tiny(name, data, max_epochs=8, append_weight=False, folds=2, **{f"{parameter}_grid": (1, 200, 3)})
+        settings = tiny(
+            name,
+            data,
+            max_epochs=8,
+            append_weight=False,
+            folds=2,
+            **{f"{parameter}_grid": (1, 200, 3)},
+        )
         *grid, test = run_recipe(recipe, settings=settings)
-        assert [(result["parameter"], result["value"]) for result in grid] == [(parameter, n) for n in (1, 200, 3)]
+        assert [(result["parameter"], result["value"]) for result in grid] == [
+            (parameter, n) for n in (1, 200, 3)
+        ]
         assert grid[1]["accuracy"] > 0.05 + max(grid[0]["accuracy"], grid[2]["accuracy"])
         assert test["chosen"] == {parameter: 200}
         plain = replace(settings, **{f"{parameter}_grid": (), parameter: 200})
@@ -123,9 +137,13 @@ def test_the_best_value_is_chosen_and_used(data: Path) -> None:
 
     # Previous results decide; of equal accuracies the first is chosen.
     previous = [result | {"accuracy": 0.9 if result["value"] != 1 else 0.1} for result in grid]
-    assert next(run_recipe(recipe, settings=settings, previous=previous))["chosen"] == {"n_embeddings": 200}
+    assert next(run_recipe(recipe, settings=settings, previous=previous))["chosen"] == {
+        "n_embeddings": 200
+    }
     previous = [result | {"accuracy": -result["value"]} for result in grid]
-    assert next(run_recipe(recipe, settings=settings, previous=previous))["chosen"] == {"n_embeddings": 1}
+    assert next(run_recipe(recipe, settings=settings, previous=previous))["chosen"] == {
+        "n_embeddings": 1
+    }
 
 
 def test_members_differ_and_are_averaged(data: Path, tmp_path: Path) -> None:
@@ -144,10 +162,14 @@ def test_members_differ_and_are_averaged(data: Path, tmp_path: Path) -> None:
         assert np.array_equal(expected, saved)
         assert result["accuracy"] == members[number]["accuracy"]
     classes = np.unique(texts.train_labels)
-    assert test["accuracy"] == np.mean(classes[sum(probabilities).argmax(axis=1)] == texts.test_labels)
+    assert test["accuracy"] == np.mean(
+        classes[sum(probabilities).argmax(axis=1)] == texts.test_labels
+    )
     for name in ("n_parameters", "epochs", "fit_seconds", "test_seconds"):
         assert test[name] == pytest.approx(sum(member[name] for member in members))
-    assert test["seconds_per_row"] * 240 == pytest.approx(test["fit_seconds"] + test["count_seconds"])
+    assert test["seconds_per_row"] * 240 == pytest.approx(
+        test["fit_seconds"] + test["count_seconds"]
+    )
     assert (test["members"], test["n_train"], test["n_test"], test["n_classes"]) == (3, 240, 60, 3)
 
 
@@ -156,12 +178,16 @@ def test_saved_members_are_not_trained_again(data: Path, tmp_path: Path) -> None
     settings = tiny(recipe.name, data, members=3, max_epochs=4)
     whole = list(run_recipe(recipe, settings=settings, folder=tmp_path))
     lines: list[str] = []
-    rest = list(run_recipe(recipe, settings=settings, folder=tmp_path, previous=whole[:2], log=lines.append))
+    rest = list(
+        run_recipe(recipe, settings=settings, folder=tmp_path, previous=whole[:2], log=lines.append)
+    )
     assert without_times(rest) == without_times(whole[2:])
     assert lines == ["words: member 3 of 3"]
     lines.clear()
     (tmp_path / "member-1.npy").unlink()
-    (test,) = run_recipe(recipe, settings=settings, folder=tmp_path, previous=whole[:3], log=lines.append)
+    (test,) = run_recipe(
+        recipe, settings=settings, folder=tmp_path, previous=whole[:3], log=lines.append
+    )
     assert without_times([test]) == without_times(whole[3:])
     assert lines == ["words: member 2 of 3"]
 
@@ -174,8 +200,14 @@ def test_saved_members_are_not_trained_again(data: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_embeddings_grid": (5,)}, "n_embeddings_grid holds sizes of a dictionary, but dictionary=no"),
-        ({"dictionary": True, "n_embeddings_grid": (5,), "n_buckets_grid": (5,)}, "cannot both be given"),
+        (
+            {"n_embeddings_grid": (5,)},
+            "n_embeddings_grid holds sizes of a dictionary, but dictionary=no",
+        ),
+        (
+            {"dictionary": True, "n_embeddings_grid": (5,), "n_buckets_grid": (5,)},
+            "cannot both be given",
+        ),
         ({"folds": 0}, "folds and members must be at least 1, got 0 and 1"),
         ({"n_train": -5}, r"n_train and n_test must be at least 0 \(0: all rows\), got -5 and 100"),
         ({"ngram_range": (2,)}, r"ngram_range must be two integers.* got \(2,\)"),
@@ -184,6 +216,8 @@ def test_saved_members_are_not_trained_again(data: Path, tmp_path: Path) -> None
     ],
 )
 def test_invalid_settings_are_refused(data: Path, changes: dict[str, Any], message: str) -> None:
-    settings = replace(get_recipe("custom").quick, **{"dataset": "words", "data": str(data)} | changes)
+    settings = replace(
+        get_recipe("custom").quick, **{"dataset": "words", "data": str(data)} | changes
+    )
     with pytest.raises(ValueError, match=message):
         list(run_recipe(get_recipe("custom"), settings=settings))

@@ -17,7 +17,13 @@ from sklearn_hashnlp.persistence import load_model
 from tests.language.tokenizers import encode
 
 RECIPE = get_recipe("hsigmoid-ptb")
-TRAIN = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", "a dog", "a dog saw the cat"] * 5
+TRAIN = [
+    "the cat sat on the mat",
+    "the dog sat on the rug",
+    "a cat saw the dog",
+    "a dog",
+    "a dog saw the cat",
+] * 5
 VALID = ["the cat sat on the rug", "no dog saw the zebra", "a cat"]
 
 
@@ -31,7 +37,9 @@ def data(tmp_path: Path) -> Path:
 
 
 def run(data: Path, seed: int = 0, **changes: Any) -> list[dict[str, Any]]:
-    settings = replace(RECIPE.quick, data=str(data), batch_size=8, log_every=3, hidden_size=4, **changes)
+    settings = replace(
+        RECIPE.quick, data=str(data), batch_size=8, log_every=3, hidden_size=4, **changes
+    )
     return list(run_recipe(RECIPE, settings=settings, seed=seed))
 
 
@@ -55,7 +63,9 @@ def test_every_epoch_is_saved_and_evaluated(data: Path, tmp_path: Path) -> None:
     results = run(data, epochs=3, checkpoint_dir=str(tmp_path / "checkpoints"))
     assert [result["epoch"] for result in results] == [1, 2, 3]
     (folder,) = (tmp_path / "checkpoints").iterdir()
-    windows = [window for line in VALID for window in sentence_windows(line, order=5, padding="reference")]
+    windows = [
+        window for line in VALID for window in sentence_windows(line, order=5, padding="reference")
+    ]
     assert len(windows) == 7  # of 8, 7 and 4 words with <s> and </s>
     n_steps = -(-sum(max(len(line.split()) + 2 - 4, 0) for line in TRAIN) // 8)
     for result in results:
@@ -68,7 +78,9 @@ def test_every_epoch_is_saved_and_evaluated(data: Path, tmp_path: Path) -> None:
         with torch.inference_mode():
             x = model.net_.module_.hidden(torch.from_numpy(encode(model._tokenizer, contexts)))
             decoded = decode_res(model.net_.module_.output_layer.node_prob(x).numpy(), 11)
-        assert result["hit_rate_greedy"] == np.mean(np.array([words[number] for number in decoded]) == true)
+        assert result["hit_rate_greedy"] == np.mean(
+            np.array([words[number] for number in decoded]) == true
+        )
         best = np.array([words[number] for number in model.predict_proba(contexts).argmax(axis=1)])
         assert result["hit_rate_exact"] == np.mean(best == true)
         assert [entry[0] for entry in result["log"]] == list(range(3, n_steps + 1, 3))
@@ -80,7 +92,12 @@ def test_the_network_equals_the_reference(data: Path, tmp_path: Path) -> None:
     (folder,) = (tmp_path / "checkpoints").iterdir()
     parameters = load_model(folder / "epoch-00001").get_params()
     reference = {"embedding_dim": 32, "hidden_size": 256, "epochs": 30, "batch_size": 64}
-    reference |= {"optimizer": "adam", "learning_rate": 3e-3, "schedule": "constant", "weight_decay": 8e-4}
+    reference |= {
+        "optimizer": "adam",
+        "learning_rate": 3e-3,
+        "schedule": "constant",
+        "weight_decay": 8e-4,
+    }
     assert {name: getattr(RECIPE.settings, name) for name in reference} == reference
     expected = {
         **{name: reference[name] for name in ("optimizer", "learning_rate")},
@@ -108,7 +125,8 @@ def test_the_network_equals_the_reference(data: Path, tmp_path: Path) -> None:
 def test_no_run_resumes_from_the_checkpoints_of_another(data: Path, tmp_path: Path) -> None:
     def losses(folder: str, **changes: Any) -> list[float]:
         return [
-            result["valid_loss"] for result in run(data, checkpoint_dir=folder and str(tmp_path / folder), **changes)
+            result["valid_loss"]
+            for result in run(data, checkpoint_dir=folder and str(tmp_path / folder), **changes)
         ]
 
     for changes in ({"seed": 0}, {"seed": 1}, {"learning_rate": 0.01}):

@@ -1,4 +1,6 @@
-"""The recipes ``brown`` and ``ptb-table`` on tiny texts: rows are models and mixtures fitted by hand."""
+"""The recipes ``brown`` and ``ptb-table`` on tiny texts: rows are models and mixtures fitted by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,19 @@ from sklearn_hashnlp import (
     KneserNeyLanguageModel,
 )
 
-TRAIN = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", "a dog", "a dog saw the cat"] * 5
+TRAIN = [
+    "the cat sat on the mat",
+    "the dog sat on the rug",
+    "a cat saw the dog",
+    "a dog",
+    "a dog saw the cat",
+] * 5
 VALID = ["the cat sat on the rug", "no dog saw the zebra", "a cat"]
 TEST = ["a dog sat on the mat", "a dog saw a dog"]
-BROWN = "The cat sat on a mat .\nA dog , too .\n\nThe dog saw the cat .\nA cat saw the mat .\n\n" * 8 + "A zebu .\n"
+BROWN = (
+    "The cat sat on a mat .\nA dog , too .\n\nThe dog saw the cat .\nA cat saw the mat .\n\n" * 8
+    + "A zebu .\n"
+)
 LINES = [line for line in BROWN.splitlines() if line]
 
 
@@ -33,12 +44,21 @@ def data(tmp_path: Path) -> Path:
 
 def run(name: str, data: Path, **changes: Any) -> list[dict[str, Any]]:
     recipe: Any = get_recipe(name)
-    return list(run_recipe(recipe, settings=replace(recipe.quick, data=str(data), batch_size=8, **changes)))
+    return list(
+        run_recipe(recipe, settings=replace(recipe.quick, data=str(data), batch_size=8, **changes))
+    )
 
 
 def brown(folder: Path, text: str = BROWN, **changes: Any) -> list[dict[str, Any]]:
     (folder / "brown.txt").write_text(text)
-    sizes = {"n_train": 120, "n_valid": 40, "min_count": 6, "embedding_dim": 4, "hidden_size": 4, "epochs": 1}
+    sizes = {
+        "n_train": 120,
+        "n_valid": 40,
+        "min_count": 6,
+        "embedding_dim": 4,
+        "hidden_size": 4,
+        "epochs": 1,
+    }
     return run("brown", folder / "brown.txt", **sizes, tree="huffman", **changes)
 
 
@@ -58,7 +78,9 @@ def test_the_words_of_brown_are_counted_in_the_whole_corpus(tmp_path: Path) -> N
     assert "," in words  # eight times in the corpus, five times in the training text
     first = brown(tmp_path)[0]
     assert first["n_vocabulary"] == len(words) - 1
-    assert first["test_perplexity"] == KneserNeyLanguageModel(vocabulary=words).fit(train).perplexity(test)
+    assert first["test_perplexity"] == KneserNeyLanguageModel(vocabulary=words).fit(
+        train
+    ).perplexity(test)
 
 
 def test_rows_of_brown_are_of_the_parts_of_the_corpus(tmp_path: Path) -> None:
@@ -72,7 +94,9 @@ def test_rows_of_brown_are_of_the_parts_of_the_corpus(tmp_path: Path) -> None:
     assert results[0]["test_perplexity"] == counts.perplexity(test)
     assert results[0]["valid_perplexity"] == counts.perplexity(valid)
     assert np.isclose(results[0]["test_perplexity_per_token"], per_token)
-    assert results[0]["test_unknown_share"] == np.mean([word not in counts.vocabulary_ for word in words])
+    assert results[0]["test_unknown_share"] == np.mean(
+        [word not in counts.vocabulary_ for word in words]
+    )
     sizes = {(result["n_words"], result["n_vocabulary"]) for result in results}
     assert sizes == {(len(words), len(counts.vocabulary_) - 1)}
     assert [(" + ".join(result["models"]), result["frequency_bins"]) for result in results] == [
@@ -84,7 +108,9 @@ def test_rows_of_brown_are_of_the_parts_of_the_corpus(tmp_path: Path) -> None:
     ]
     weights = [np.array(result["weights"]) for result in results]
     assert (weights[3].shape, weights[4].shape[1]) == ((2,), 2)
-    assert results[3]["valid_perplexity"] <= min(results[i]["valid_perplexity"] for i in (0, 2)) + 1e-6
+    assert (
+        results[3]["valid_perplexity"] <= min(results[i]["valid_perplexity"] for i in (0, 2)) + 1e-6
+    )
     cache = CacheLanguageModel(vocabulary=counts.vocabulary_).fit(train)
     mixed = InterpolatedLanguageModel([counts, cache], prefit=True).fit(X_valid=valid)
     assert results[1]["test_perplexity"] == mixed.perplexity(test)
@@ -92,8 +118,12 @@ def test_rows_of_brown_are_of_the_parts_of_the_corpus(tmp_path: Path) -> None:
     assert f"{len(words)} test words" in table.notes[0]
 
 
-def test_a_missing_or_short_corpus_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"has 7 tokens, and brown needs more than n_train \+ n_valid = 160"):
+def test_a_missing_or_short_corpus_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        ValueError, match=r"has 7 tokens, and brown needs more than n_train \+ n_valid = 160"
+    ):
         brown(tmp_path, "The cat sat on a mat .\n")
     monkeypatch.delenv("HASHNLP_DATA", raising=False)
     with pytest.raises(ValueError, match="brown needs the Brown corpus as a text file"):
@@ -109,7 +139,10 @@ def test_rows_are_models_and_mixtures_weighted_on_validation_text(data: Path) ->
     assert results[2]["weights"] == mixture.weights_.tolist()
     assert results[2]["valid_perplexity"] == mixture.perplexity(VALID)
     assert results[2]["test_perplexity"] == mixture.perplexity(TEST)
-    assert results[5]["valid_perplexity"] <= min(result["valid_perplexity"] for result in results) + 1e-6
+    assert (
+        results[5]["valid_perplexity"]
+        <= min(result["valid_perplexity"] for result in results) + 1e-6
+    )
     assert {(result["n_words"], result["n_vocabulary"]) for result in results} == {(13, 11)}
     published = {"n_train": 0, "n_valid": 0, "n_test": 0, "epochs": 1}  # only beside the whole text
     whole = [result | {"settings": result["settings"] | published} for result in results]

@@ -38,7 +38,15 @@ def test_every_variant_trains(folder: Path) -> None:
     for unit in ("bytes", "words"):
         recipe = get_recipe(f"ngram-memory-{unit}")
         names = tuple(VARIANTS[unit])
-        small = replace(recipe.quick, data=str(folder), variants=names, context=8, batch=2, n_eval=64, seconds=0.001)
+        small = replace(
+            recipe.quick,
+            data=str(folder),
+            variants=names,
+            context=8,
+            batch=2,
+            n_eval=64,
+            seconds=0.001,
+        )
         results = list(recipe.run(small, Run(seed=0, folder=folder)))
         assert [result["variant"] for result in results] == list(names)
         for result in results:
@@ -68,7 +76,9 @@ def normalized(vector: torch.Tensor) -> torch.Tensor:
     return vector / (vector.square().mean() + torch.finfo(vector.dtype).eps).sqrt()
 
 
-@pytest.mark.parametrize(("gate", "convolution"), [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize(
+    ("gate", "convolution"), [(False, False), (True, False), (False, True), (True, True)]
+)
 def test_a_memory_follows_its_formulas(gate: bool, convolution: bool) -> None:
     variant = Variant(orders=(2, 3), rows=64, row_dim=3, dim=5, gate=gate, convolution=convolution)
     memory = make_memory(variant, np.zeros(0, np.int64), 9, 0)
@@ -84,7 +94,9 @@ def test_a_memory_follows_its_formulas(gate: bool, convolution: bool) -> None:
     for t, (h, e) in enumerate(zip(hidden[0], memory.embedding(ids)[0], strict=True)):
         values.append(memory.value.weight @ e)
         if memory.gate is not None:
-            values[t] = values[t] * torch.sigmoid(normalized(h) @ normalized(memory.gate.key.weight @ e) / 5**0.5)
+            values[t] = values[t] * torch.sigmoid(
+                normalized(h) @ normalized(memory.gate.key.weight @ e) / 5**0.5
+            )
         expected.append(h + values[t])
         if memory.convolution is not None:
             befores = [t - 3 * tap for tap in range(4)]
@@ -132,16 +144,25 @@ def test_articles_are_split_in_order_and_bytes_are_counted(folder: Path) -> None
     assert words.n_ids == 50
     assert words.train.max() == 49  # the unknown word
     assert 0 < words.unknown < 1
-    assert words.bytes_per_token[1] * len(words.test) == pytest.approx(corpus.bytes_per_token[1] * len(corpus.test))
+    assert words.bytes_per_token[1] * len(words.test) == pytest.approx(
+        corpus.bytes_per_token[1] * len(corpus.test)
+    )
 
 
 def test_a_dictionary_has_a_row_for_each_of_the_most_frequent_ngrams() -> None:
     text = np.array([1, 2, 3, 1, 2, 4, 1, 2, 3])
-    embedding = DictionaryEmbedding(text, 5, Variant(memory="dictionary", orders=(2,), rows=2, row_dim=1))
-    assert embedding.keys[0].tolist() == sorted(ngram_keys(np.array(pair), 2, 5)[0] for pair in ([1, 2], [2, 3]))
+    embedding = DictionaryEmbedding(
+        text, 5, Variant(memory="dictionary", orders=(2,), rows=2, row_dim=1)
+    )
+    assert embedding.keys[0].tolist() == sorted(
+        ngram_keys(np.array(pair), 2, 5)[0] for pair in ([1, 2], [2, 3])
+    )
     with torch.no_grad():
         embedding.weight[:2, 0] = torch.tensor([10.0, 20.0])
-    assert embedding(torch.tensor([[1, 2, 3, 4], [4, 1, 2, 0]]))[..., 0].tolist() == [[0, 10, 20, 0], [0, 0, 10, 0]]
+    assert embedding(torch.tensor([[1, 2, 3, 4], [4, 1, 2, 0]]))[..., 0].tolist() == [
+        [0, 10, 20, 0],
+        [0, 0, 10, 0],
+    ]
     assert len(set(ngram_keys(np.array([0, 1, 0, 0, 1, 1, 0]), 2, 2).tolist())) == 4
 
 
@@ -176,7 +197,8 @@ def test_differences_are_paired_by_seed() -> None:
 
     runs = {
         "hash": [result("hash", 0, 2.0), result("hash", 1, 3.0)],
-        "plain": [result("plain", 0, 2.5), result("plain", 1, 3.7), result("plain", 2, 9.0)],  # no hash of seed 2
+        # no hash of seed 2
+        "plain": [result("plain", 0, 2.5), result("plain", 1, 3.7), result("plain", 2, 9.0)],
         "gate": [result("gate", 0, 1.9, n_table=5)],
     }
     compared = differences(runs)

@@ -14,7 +14,13 @@ from benchmarks.runner import run_recipe
 from sklearn_hashnlp import HsigmoidLanguageModel
 
 RECIPE = get_recipe("nplm")
-TRAIN = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", "a dog", "a dog saw the cat"] * 5
+TRAIN = [
+    "the cat sat on the mat",
+    "the dog sat on the rug",
+    "a cat saw the dog",
+    "a dog",
+    "a dog saw the cat",
+] * 5
 VALID = ["the cat sat on the rug", "no dog saw the zebra", "a cat"]
 TEST = ["a dog sat on the mat", "a dog saw a dog"]
 
@@ -26,7 +32,9 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_first_of_four_networks_has_the_settings_of_the_post(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_of_four_networks_has_the_settings_of_the_post(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     models: list[HsigmoidLanguageModel] = []
     make = nplm._model
     monkeypatch.setattr(nplm, "_model", lambda *args: models.append(make(*args)) or models[-1])
@@ -41,9 +49,18 @@ def test_the_first_of_four_networks_has_the_settings_of_the_post(data: Path, mon
     first, with_w, small, tree = models
     assert results[0]["n_vocabulary"] == n
     # embed_matrix has a row for <s>, too; then H and d, U and b, and W.
-    assert results[0]["n_parameters"] == (n + 1) * m + (k * m + 1) * h + (h + 1) * n == results[2]["n_parameters"]
+    assert (
+        results[0]["n_parameters"]
+        == (n + 1) * m + (k * m + 1) * h + (h + 1) * n
+        == results[2]["n_parameters"]
+    )
     assert results[1]["n_parameters"] == results[0]["n_parameters"] + k * m * n
-    expected = {"output": "softmax", "init": "uniform", "optimizer": "sgd", "hidden_layer": "tanh"} | {
+    expected = {
+        "output": "softmax",
+        "init": "uniform",
+        "optimizer": "sgd",
+        "hidden_layer": "tanh",
+    } | {
         "schedule": None,
         "regularization": None,
         "direct_connections": False,

@@ -1,4 +1,6 @@
-"""The guide's table has every option of the reference's command line, with equivalents that do the same."""
+"""The guide's table has every option of the reference's command line, with equivalents that do the
+same.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,19 @@ from sklearn_hashnlp import classifiers, text, training
 from sklearn_hashnlp.cli._parameters import check_parameters
 
 GUIDE = Path(__file__).parents[3] / "docs" / "experiments.md"
-SECTION = GUIDE.read_text(encoding="utf-8").split("## Options of the reference implementation")[1].split("\n## ")[0]
-ROWS = [line.strip("| ").split(" | ") for line in SECTION.replace("| |", "|  |").splitlines() if line[:3] == "| `"]
+SECTION = (
+    GUIDE.read_text(encoding="utf-8")
+    .split("## Options of the reference implementation")[1]
+    .split("\n## ")[0]
+)
+ROWS = [
+    line.strip("| ").split(" | ")
+    for line in SECTION.replace("| |", "|  |").splitlines()
+    if line[:3] == "| `"
+]
 OPTIONS = (
-    "-x -d --no-shuffle --no-checkpoint --val-loss-callback -e -b -v -s -p -V -P --no-cuda -w --dictionnary -g -f "
-    "--no-hashembed --no-append-weight --old-hashembed -D -B -N -H -m"
+    "-x -d --no-shuffle --no-checkpoint --val-loss-callback -e -b -v -s -p -V -P --no-cuda -w "
+    "--dictionnary -g -f --no-hashembed --no-append-weight --old-hashembed -D -B -N -H -m"
 )
 CHOICES = {
     "-x": "custom std-embed-dict hash-embed-dict hash-embed-nodict std-embed-nodict ensemble-hash-embed-dict",
@@ -31,7 +41,11 @@ CHOICES = {
 }
 SEEDS = [(str(seed), classifiers.HashEmbeddingClassifier(random_state=seed)) for seed in range(10)]
 NAMES = {"VotingClassifier": VotingClassifier, "ten_seeds": SEEDS}
-NAMES |= {name: getattr(module, name) for module in (classifiers, text, training) for name in module.__all__}
+NAMES |= {
+    name: getattr(module, name)
+    for module in (classifiers, text, training)
+    for name in module.__all__
+}
 ESTIMATORS = re.findall(r"`([A-Z]\w+\([^`]*\))`", SECTION)
 
 
@@ -51,7 +65,8 @@ def test_every_option_and_every_choice_of_the_reference_is_in_the_table() -> Non
 @pytest.mark.parametrize("code", ESTIMATORS)
 def test_an_estimator_accepts_what_the_guide_sets(code: str) -> None:
     estimator = eval(code, dict(NAMES))
-    if hasattr(estimator, "_validate_params"):  # a group of parameters is checked by its estimator, like the others
+    # a group of parameters is checked by its estimator, like the others
+    if hasattr(estimator, "_validate_params"):
         check_parameters(estimator)
 
 
@@ -73,7 +88,9 @@ def alternatives() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("in_python", "in_shell"), list(alternatives()))
-def test_an_option_of_the_experiment_sets_the_same_parameters(in_python: str, in_shell: str) -> None:
+def test_an_option_of_the_experiment_sets_the_same_parameters(
+    in_python: str, in_shell: str
+) -> None:
     options = _parser().parse_args(["run", "custom", *in_shell.strip("`").split()])
     (run,) = plan_runs([RECIPES["custom"]], changes=options.changes, seeds=[options.seed])
     if "VotingClassifier" in in_python:

@@ -22,7 +22,9 @@ from benchmarks.runner import Recipe, run_recipe
 from sklearn_hashnlp.nn import FullSoftmax
 from tests.oracles import seq2seq as oracle
 
-SIZES = ReversalSettings(n_symbols=6, embedding_dim=16, encoder_size=24, decoder_size=24, learning_rate=0.02)
+SIZES = ReversalSettings(
+    n_symbols=6, embedding_dim=16, encoder_size=24, decoder_size=24, learning_rate=0.02
+)
 OUTPUTS = ["softmax", "hsigmoid"]
 
 
@@ -41,7 +43,9 @@ def make_network(encoder_layers: int = 1, decoder_layers: int = 1) -> AttentionN
 
 def padded(strings: list[list[int]], *, columns: int = 0) -> torch.Tensor:
     width = max([columns, *map(len, strings)])
-    return torch.tensor([[*string, *[-1] * (width - len(string))] for string in strings], dtype=torch.int64)
+    return torch.tensor(
+        [[*string, *[-1] * (width - len(string))] for string in strings], dtype=torch.int64
+    )
 
 
 SOURCES: list[list[int]] = [[0, 3, 5], [2], [], [5, 5, 1, 4]]
@@ -58,7 +62,9 @@ def test_log_probabilities_follow_the_formulas(layers: tuple[int, int]) -> None:
     for source, target in zip(SOURCES, TARGETS, strict=True):
         symbols = [*target, network.end]
         by_step = oracle.log_probs(network, source, len(symbols))
-        expected.append(sum(float(step[symbol]) for step, symbol in zip(by_step, symbols, strict=True)))
+        expected.append(
+            sum(float(step[symbol]) for step, symbol in zip(by_step, symbols, strict=True))
+        )
         n_symbols += len(symbols)
     assert log_probs.tolist() == pytest.approx(expected)
     assert loss.item() == pytest.approx(-sum(expected) / n_symbols)
@@ -77,7 +83,9 @@ def test_generation_predicts_the_most_probable_symbol_until_the_end() -> None:
         strings = []
         for source in sources:
             symbols = [int(step.argmax()) for step in oracle.log_probs(network, source, 2 * 5 + 3)]
-            strings.append(symbols[: symbols.index(network.end)] if network.end in symbols else symbols)
+            strings.append(
+                symbols[: symbols.index(network.end)] if network.end in symbols else symbols
+            )
         assert generated == padded(strings).tolist()
         lengths.update(map(len, strings))
     assert len(lengths) > 3  # else the end was never checked
@@ -102,8 +110,12 @@ def test_gradient_descent_follows_the_summed_loss_of_a_string(output: str) -> No
     trainer = Trainer(output, sgd, seed=0)
     source, target = torch.tensor([[3, 1, 2]]), torch.tensor([[2, 1, 3]])
     (-trainer.network(source, target)[0].sum()).backward()
-    gradients = {name: parameter.grad.clone() for name, parameter in trainer.network.named_parameters()}
-    before = {name: parameter.detach().clone() for name, parameter in trainer.network.named_parameters()}
+    gradients = {
+        name: parameter.grad.clone() for name, parameter in trainer.network.named_parameters()
+    }
+    before = {
+        name: parameter.detach().clone() for name, parameter in trainer.network.named_parameters()
+    }
     norm = torch.stack([gradient.norm() for gradient in gradients.values()]).norm()
     trainer.train_epoch(source, target)
     for name, parameter in trainer.network.named_parameters():
@@ -115,7 +127,9 @@ def test_exact_match_counts_whole_strings(monkeypatch: pytest.MonkeyPatch) -> No
     trainer, (source, target) = make_trainer("softmax"), strings(500)
     wrong = target.clone()
     wrong[7, 0] = (wrong[7, 0] + 1) % 6  # one symbol
-    wrong[300] = torch.tensor([target[300, 0], -1, -1]) if target[300, 1] >= 0 else torch.tensor([0, 0, 0])
+    wrong[300] = (
+        torch.tensor([target[300, 0], -1, -1]) if target[300, 1] >= 0 else torch.tensor([0, 0, 0])
+    )
     parts = iter(torch.split(torch.nn.functional.pad(wrong, (0, 2), value=-1), 250))
     monkeypatch.setattr(trainer.network, "generate", lambda _source: next(parts))
     assert trainer.exact_match(source, target)[0] == 498 / 500
@@ -138,7 +152,9 @@ def test_glorot_draws_every_parameter_within_its_bounds(output: str) -> None:
         assert network.output.bias.abs().max() <= 2 * 3**0.5
 
 
-def draw(n_strings: int, n_symbols: int = 9, max_length: int = 4, seed: int = 0) -> tuple[list[list[int]], ...]:
+def draw(
+    n_strings: int, n_symbols: int = 9, max_length: int = 4, seed: int = 0
+) -> tuple[list[list[int]], ...]:
     generator = torch.Generator().manual_seed(seed)
     pair = draw_strings(n_strings, n_symbols, max_length, generator=generator)
     for strings in pair:
@@ -146,7 +162,9 @@ def draw(n_strings: int, n_symbols: int = 9, max_length: int = 4, seed: int = 0)
         assert strings.shape == (n_strings, max_length)
         assert ((strings >= -1) & (strings < n_symbols)).all()
         assert not (mask[:, 1:] & ~mask[:, :-1]).any()  # padding is at the end
-    return tuple([[symbol for symbol in row if symbol >= 0] for row in strings.tolist()] for strings in pair)
+    return tuple(
+        [[symbol for symbol in row if symbol >= 0] for row in strings.tolist()] for strings in pair
+    )
 
 
 def test_targets_are_reversed_strings_of_equally_probable_lengths_and_symbols() -> None:
@@ -162,7 +180,14 @@ def test_targets_are_reversed_strings_of_equally_probable_lengths_and_symbols() 
         assert (shares - 1 / n_values).abs().max() < 0.02
 
 
-TINY = replace(get_recipe("reversal").quick, n_symbols=5, max_length=2, n_train=80, encoder_size=20, learning_rate=0.02)
+TINY = replace(
+    get_recipe("reversal").quick,
+    n_symbols=5,
+    max_length=2,
+    n_train=80,
+    encoder_size=20,
+    learning_rate=0.02,
+)
 
 
 def run(**changes: Any) -> list[dict[str, Any]]:
@@ -187,7 +212,12 @@ def test_it_runs_to_the_end_and_repeats(whole: list[dict[str, Any]]) -> None:
     lines: list[str] = []
     recipe: Recipe = get_recipe("reversal")
     first = list(
-        run_recipe(recipe, settings=TINY, log=lines.append, progress=lambda done, total: progress.append((done, total)))
+        run_recipe(
+            recipe,
+            settings=TINY,
+            log=lines.append,
+            progress=lambda done, total: progress.append((done, total)),
+        )
     )
     assert [(result["part"], result.get("output")) for result in first] == [
         ("fixed strings", "softmax"),
@@ -201,7 +231,9 @@ def test_it_runs_to_the_end_and_repeats(whole: list[dict[str, Any]]) -> None:
     assert "fixed strings, hsigmoid: epoch 2 of 2, loss " in "\n".join(lines)
     fixed = first[0]
     assert len(fixed["valid_loss_per_epoch"]) == fixed["epochs"] == 2
-    assert fixed["valid_loss"] == fixed["valid_loss_per_epoch"][-1] < fixed["valid_loss_per_epoch"][0]
+    assert (
+        fixed["valid_loss"] == fixed["valid_loss_per_epoch"][-1] < fixed["valid_loss_per_epoch"][0]
+    )
     assert without_times(first) == without_times(whole)
     assert without_times(first) != without_times(list(run_recipe(recipe, settings=TINY, seed=1)))
 
@@ -229,7 +261,10 @@ def test_the_tables_are_made_from_results_alone(whole: list[dict[str, Any]]) -> 
     assert tables["Fixed strings"].header[-1] == "validation loss"
     assert len(tables["Fresh strings"].rows) == 2
     alone = [result for result in results if result.get("output") == "softmax"]
-    assert [table.title for table in get_recipe("reversal").report(alone)] == ["Fixed strings", "Fresh strings"]
+    assert [table.title for table in get_recipe("reversal").report(alone)] == [
+        "Fixed strings",
+        "Fresh strings",
+    ]
 
 
 def test_a_run_resumes_after_previous_results(whole: list[dict[str, Any]]) -> None:

@@ -18,7 +18,11 @@ def test_it_trains_and_evaluates(tmp_path: Path) -> None:
     for part in ("train", "test"):
         (tmp_path / "reviews" / f"{part}.csv").write_text(f"label,text\n{rows}\n", encoding="utf-8")
     settings = replace(
-        recipe.quick, paragraphs=str(tmp_path / "text.txt"), data=str(tmp_path), dataset="reviews", device="cpu"
+        recipe.quick,
+        paragraphs=str(tmp_path / "text.txt"),
+        data=str(tmp_path),
+        dataset="reviews",
+        device="cpu",
     )
     (result,) = recipe.run(settings, Run(seed=0, folder=tmp_path))
     assert 0.5 <= result["accuracy"] <= 1

@@ -59,7 +59,9 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
         thread.join()
 
 
-def test_a_set_is_downloaded_once_and_found(served: Any, bench: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_set_is_downloaded_once_and_found(
+    served: Any, bench: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
     served({f"ag_news_csv/{name}": content for name, content in FILES.items()})
     monkeypatch.setenv("HASHNLP_DATA", str(tmp_path / "home"))
     result = bench("fetch", "ag")
@@ -92,7 +94,9 @@ def test_other_archives_are_refused(
     assert not (tmp_path / "train.csv").exists()
 
 
-def test_a_failed_download_names_the_address(bench: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_failed_download_names_the_address(
+    bench: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(Archive, "url", "http://127.0.0.1:9/ag_news_csv.tgz")
     result = bench("fetch", "ag", "--folder", tmp_path)
     assert result.code == 1
@@ -103,7 +107,8 @@ def test_a_failed_download_names_the_address(bench: Any, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", sorted(ARCHIVES))
 def test_folders_are_found_by_the_names_of_archives(tmp_path: Path, name: str) -> None:
     archive = ARCHIVES[name].name
-    for form in (name.replace("-", "_"), name, archive, f"{archive}_csv"):  # the later, the more it is preferred
+    # the later, the more it is preferred
+    for form in (name.replace("-", "_"), name, archive, f"{archive}_csv"):
         expected = tmp_path / form if (tmp_path / form).exists() else write_set(tmp_path / form)
         assert find_text_set(name, tmp_path) == expected
 
@@ -122,7 +127,9 @@ def test_folders_are_searched_in_order(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_the_error_for_a_missing_set_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "yelp").mkdir()  # without its files
-    with pytest.raises(FileNotFoundError, match=r"HASHNLP_DATA.*python -m benchmarks fetch yelp") as caught:
+    with pytest.raises(
+        FileNotFoundError, match=r"HASHNLP_DATA.*python -m benchmarks fetch yelp"
+    ) as caught:
         find_text_set("yelp", tmp_path)
     assert str(tmp_path / "yelp_review_full_csv") in str(caught.value)
     with pytest.raises(FileNotFoundError, match="'imdb' was not found") as caught:

@@ -35,6 +35,9 @@ def test_bars_start_where_a_run_was_interrupted_and_never_move_back() -> None:
 
 
 def test_errors_are_one_line() -> None:
-    assert one_line(FileNotFoundError(2, "No such file or directory", "a.csv")) == "a.csv: No such file or directory"
+    assert (
+        one_line(FileNotFoundError(2, "No such file or directory", "a.csv"))
+        == "a.csv: No such file or directory"
+    )
     assert one_line(ValueError("two\nlines")) == "two lines"
     assert one_line(MemoryError()) == "MemoryError"

@@ -19,7 +19,10 @@ from benchmarks.runner.recipe import fit_progress
 def test_the_fits_of_a_result_share_its_part_of_the_progress(n_fits: int) -> None:
     progress: list[tuple[int, int]] = []
     update = fit_progress(
-        Run(seed=0, folder=Path("run"), progress=lambda *args: progress.append(args)), 2, 5, n_fits=n_fits
+        Run(seed=0, folder=Path("run"), progress=lambda *args: progress.append(args)),
+        2,
+        5,
+        n_fits=n_fits,
     )
     for _ in range(n_fits):
         for share in (0.0, 0.5, 1.0):
@@ -65,7 +68,13 @@ class Wrong:
 
 
 def make(**parts: Any) -> Recipe:
-    parts = {"name": "own", "summary": "", "description": "", "settings": Fine(), "run": print} | parts
+    parts = {
+        "name": "own",
+        "summary": "",
+        "description": "",
+        "settings": Fine(),
+        "run": print,
+    } | parts
     return Recipe(**parts)
 
 
@@ -81,21 +90,47 @@ def test_optional_parts_have_defaults() -> None:
     [
         ({"name": ""}, ValueError, "name must be a string for the command line, got ''"),
         ({"name": "--own"}, ValueError, "got '--own'"),
-        ({"settings": {"n": 1}}, TypeError, "settings must be an instance of a frozen dataclass, @dataclass(frozen="),
+        (
+            {"settings": {"n": 1}},
+            TypeError,
+            "settings must be an instance of a frozen dataclass, @dataclass(frozen=",
+        ),
         ({"settings": Changeable()}, TypeError, "must be an instance of a frozen dataclass"),
         ({"settings": Fine}, TypeError, "frozen dataclass instead of its class: Settings()"),
-        ({"settings": WithPath()}, ValueError, "The recipe 'own': the setting 'path' is declared as Path; the command"),
-        ({"settings": Words()}, ValueError, "can hold int, float, bool, str, tuple[int, ...], tuple[str, ...] and Lit"),
+        (
+            {"settings": WithPath()},
+            ValueError,
+            "The recipe 'own': the setting 'path' is declared as Path; the command",
+        ),
+        (
+            {"settings": Words()},
+            ValueError,
+            "can hold int, float, bool, str, tuple[int, ...], tuple[str, ...] and Lit",
+        ),
         ({"settings": Wrong()}, ValueError, "the setting 'number' must be int, got '1'"),
-        ({"settings": Fine(kind="c")}, ValueError, "the setting 'kind' must be Literal['a', 'b'], got 'c'"),
-        ({"settings": Fine(several=(1, "2"))}, ValueError, "'several' must be tuple[int, ...], got (1, '2')"),
+        (
+            {"settings": Fine(kind="c")},
+            ValueError,
+            "the setting 'kind' must be Literal['a', 'b'], got 'c'",
+        ),
+        (
+            {"settings": Fine(several=(1, "2"))},
+            ValueError,
+            "'several' must be tuple[int, ...], got (1, '2')",
+        ),
         ({"settings": Fine(number=True)}, ValueError, "'number' must be int, got True"),
-        ({"quick": WithPath()}, TypeError, "quick must be of the class of its settings, Fine, got WithPath("),
+        (
+            {"quick": WithPath()},
+            TypeError,
+            "quick must be of the class of its settings, Fine, got WithPath(",
+        ),
         ({"run": 3}, TypeError, "run must be a function, got 3"),
         ({"report": None}, TypeError, "report must be a function, got None"),
     ],
 )
-def test_a_recipe_that_cannot_work(parts: dict[str, Any], kind: type[Exception], message: str) -> None:
+def test_a_recipe_that_cannot_work(
+    parts: dict[str, Any], kind: type[Exception], message: str
+) -> None:
     with pytest.raises(kind, match=re.escape(message)):
         make(**parts)
 
@@ -150,7 +185,10 @@ def test_a_recipe_of_a_module_in_the_current_folder_runs() -> None:
         ("mine.py:OWN", "Expected MODULE:NAME"),
         ("mine:", "Expected MODULE:NAME"),
         ("mine:OWN:OTHER", "Expected MODULE:NAME"),
-        ("mine_missing:OWN", "There is no module 'mine_missing' in the current folder or sys.path."),
+        (
+            "mine_missing:OWN",
+            "There is no module 'mine_missing' in the current folder or sys.path.",
+        ),
         ("mine_missing.deep:OWN", "There is no module 'mine_missing'"),
         ("json.missing:OWN", "There is no module 'json.missing'"),
     ],
@@ -165,13 +203,29 @@ def test_a_wrong_reference(reference: str, message: str) -> None:
     [
         (f"OWN_RECIPE = {RECIPE}", ValueError, r"has no name 'OWN'\."),
         ("", ValueError, r"\(.*mine\d+\.py\) has no name 'OWN'\."),
-        ("OWN = 3", TypeError, "'OWN' in the module 'mine.*' must be an instance of .*Recipe; it is of type int"),
+        (
+            "OWN = 3",
+            TypeError,
+            "'OWN' in the module 'mine.*' must be an instance of .*Recipe; it is of type int",
+        ),
         ("class OWN: pass", TypeError, "it is the class OWN"),
-        (f"OWN = {RECIPE[:-4]}lambda *_: [])", ValueError, "run must be a function at the top level of a module"),
+        (
+            f"OWN = {RECIPE[:-4]}lambda *_: [])",
+            ValueError,
+            "run must be a function at the top level of a module",
+        ),
         (f"OWN = {RECIPE[:-1]}, packages=['no-such'])", ValueError, "'no-such' is none"),
-        ("raise OSError('broken')", RuntimeError, "The module 'mine.*' cannot be imported: OSError: broken"),
+        (
+            "raise OSError('broken')",
+            RuntimeError,
+            "The module 'mine.*' cannot be imported: OSError: broken",
+        ),
         ("raise SystemExit(0)", RuntimeError, "cannot be imported: SystemExit: 0"),
-        ("import no_such_package", RuntimeError, "The module 'mine.*' imports 'no_such_package', which is not inst"),
+        (
+            "import no_such_package",
+            RuntimeError,
+            "The module 'mine.*' imports 'no_such_package', which is not inst",
+        ),
     ],
 )
 def test_a_wrong_module(text: str, kind: type[Exception], message: str) -> None:

@@ -52,7 +52,9 @@ def test_an_incomplete_last_line_is_ignored_and_cut_off(tmp_path: Path) -> None:
         with ResultsFile(path) as file:
             assert len(file.results) == n_results
             file.add(made(2))
-        assert [result["step"] for result in read_results(path)] == ([0, 1, 2] if n_results == 2 else [0, 2])
+        assert [result["step"] for result in read_results(path)] == (
+            [0, 1, 2] if n_results == 2 else [0, 2]
+        )
 
 
 def test_other_lines_are_kept(tmp_path: Path) -> None:
@@ -64,12 +66,16 @@ def test_other_lines_are_kept(tmp_path: Path) -> None:
     assert path.read_text() == f"{text}{json.dumps(made(1))}\n"
 
 
-@pytest.mark.parametrize("text", [b"a,b\n1,2\n", b"a word", b'{"recipe": \n', b"\xff\xfe", b'{"a": 1}\n{torn', b"\0\0"])
+@pytest.mark.parametrize(
+    "text", [b"a,b\n1,2\n", b"a word", b'{"recipe": \n', b"\xff\xfe", b'{"a": 1}\n{torn', b"\0\0"]
+)
 def test_a_file_without_json_lines_is_refused_and_kept(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(text)
     for read in (read_results, ResultsFile):
-        with pytest.raises(ValueError, match=r"notes\.txt, line \d is not JSON. The file must hold JSON lines"):
+        with pytest.raises(
+            ValueError, match=r"notes\.txt, line \d is not JSON. The file must hold JSON lines"
+        ):
             read(path)
     assert path.read_bytes() == text
     with pytest.raises(ValueError, match="must be a file"):
@@ -79,7 +85,10 @@ def test_a_file_without_json_lines_is_refused_and_kept(tmp_path: Path, text: byt
 def test_a_file_is_locked_while_it_is_open(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     path = tmp_path / "found.jsonl"
-    with ResultsFile(path), pytest.raises(BlockingIOError, match=r"Another run is writing to .*found\.jsonl"):
+    with (
+        ResultsFile(path),
+        pytest.raises(BlockingIOError, match=r"Another run is writing to .*found\.jsonl"),
+    ):
         ResultsFile(path)
     ResultsFile(path).close()
 
@@ -110,7 +119,15 @@ def test_a_full_disk_is_reported_with_the_name_of_the_file(tmp_path: Path) -> No
 
 def test_completed_steps_end_before_a_missing_step() -> None:
     newer = made(0) | {"value": 5}
-    results = [made(1), made(0), made(3), made(0, seed=1), made(0, size=2), newer, {**made(2, size=2)}]
+    results = [
+        made(1),
+        made(0),
+        made(3),
+        made(0, seed=1),
+        made(0, size=2),
+        newer,
+        {**made(2, size=2)},
+    ]
     identity = run_identity("counting", {}, 0)
     assert completed_steps(results, identity) == [newer, made(1)]
     assert completed_steps(results, identity_of(made(0, size=2))) == [made(0, size=2)]
@@ -119,4 +136,13 @@ def test_completed_steps_end_before_a_missing_step() -> None:
 
 def test_the_identity_does_not_depend_on_the_order_of_settings() -> None:
     assert run_identity("a", {"x": 1, "y": 2}, 0) == run_identity("a", {"y": 2, "x": 1}, 0)
-    assert len({run_identity("a", {"x": 1}, 0), run_identity("a", {"x": 2}, 0), run_identity("b", {"x": 1}, 0)}) == 3
+    assert (
+        len(
+            {
+                run_identity("a", {"x": 1}, 0),
+                run_identity("a", {"x": 2}, 0),
+                run_identity("b", {"x": 1}, 0),
+            }
+        )
+        == 3
+    )

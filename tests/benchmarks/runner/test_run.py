@@ -32,7 +32,11 @@ def count(settings: Some, run: Run) -> Iterator[dict[str, Any]]:
         run.log(f"now {number}")
         run.progress(number + 1, settings.size)
         (run.folder / f"{number}").touch()
-        yield {"part": number, "value": run.seed + number, "files": sorted(path.name for path in run.folder.iterdir())}
+        yield {
+            "part": number,
+            "value": run.seed + number,
+            "files": sorted(path.name for path in run.folder.iterdir()),
+        }
 
 
 RECIPE = Recipe(
@@ -52,7 +56,12 @@ def test_each_result_has_its_provenance() -> None:
     results = list(run_recipe(RECIPE, seed=40))
     assert [(result["step"], result["value"]) for result in results] == [(0, 40), (1, 41), (2, 42)]
     versions = {"python": platform.python_version(), "numpy": importlib.metadata.version("numpy")}
-    known = {"recipe": "counting", "seed": 40, "settings": {"size": 3, "names": ["a"]}, "versions": versions}
+    known = {
+        "recipe": "counting",
+        "seed": 40,
+        "settings": {"size": 3, "names": ["a"]},
+        "versions": versions,
+    }
     for result in results:
         assert {name: result[name] for name in known} == known
         assert result["machine"]["cores"] > 0
@@ -64,8 +73,17 @@ def test_each_result_has_its_provenance() -> None:
 
 def test_the_commit_of_a_checkout_is_marked_if_the_package_was_changed(tmp_path: Path) -> None:
     def git(*arguments: str) -> None:
-        names = ("-c", "user.name=somebody", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
-        subprocess.run(["git", "-C", str(tmp_path), *names, *arguments], check=True, capture_output=True)
+        names = (
+            "-c",
+            "user.name=somebody",
+            "-c",
+            "user.email=a@example.org",
+            "-c",
+            "commit.gpgsign=false",
+        )
+        subprocess.run(
+            ["git", "-C", str(tmp_path), *names, *arguments], check=True, capture_output=True
+        )
 
     module = tmp_path / "sklearn_hashnlp" / "module.py"
     module.parent.mkdir()
@@ -87,7 +105,12 @@ def test_the_commit_of_a_checkout_is_marked_if_the_package_was_changed(tmp_path:
 def test_results_are_yielded_one_by_one_and_logged() -> None:
     lines: list[str] = []
     progress: list[tuple[int, int]] = []
-    results = run_recipe(RECIPE, settings=Some(size=2), log=lines.append, progress=lambda *args: progress.append(args))
+    results = run_recipe(
+        RECIPE,
+        settings=Some(size=2),
+        log=lines.append,
+        progress=lambda *args: progress.append(args),
+    )
     next(results)
     assert (lines, progress) == (["now 0"], [(1, 2)])
     assert len(list(results)) == 1
@@ -96,12 +119,16 @@ def test_results_are_yielded_one_by_one_and_logged() -> None:
 
 def test_a_wrong_number_of_results_is_an_error() -> None:
     wrong = replace(RECIPE, n_results=lambda settings: 4)
-    with pytest.raises(RuntimeError, match="'counting' declares 4 results for these settings, but yielded 3"):
+    with pytest.raises(
+        RuntimeError, match="'counting' declares 4 results for these settings, but yielded 3"
+    ):
         list(run_recipe(wrong))
 
 
 def test_planned_runs_are_unique_and_named(counting: Any) -> None:
-    runs = plan_runs([counting, counting], datasets=["ag", "imdb"], seeds=range(2), changes=["size=3", "here=x"])
+    runs = plan_runs(
+        [counting, counting], datasets=["ag", "imdb"], seeds=range(2), changes=["size=3", "here=x"]
+    )
     assert [run.name for run in runs] == [
         "counting on ag, seed 0",
         "counting on ag, seed 1",
@@ -125,7 +152,9 @@ def test_planned_runs_are_unique_and_named(counting: Any) -> None:
         ([{"x": {1}}], TypeError, "JSON cannot hold the result 'x', which is set"),
     ],
 )
-def test_a_result_that_cannot_be_written_is_an_error(results: Any, kind: type[Exception], message: str) -> None:
+def test_a_result_that_cannot_be_written_is_an_error(
+    results: Any, kind: type[Exception], message: str
+) -> None:
     recipe = replace(RECIPE, run=lambda _settings, _run: results)
     with pytest.raises(kind, match=re.escape(message)):
         list(run_recipe(recipe))

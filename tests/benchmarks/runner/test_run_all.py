@@ -53,8 +53,13 @@ class EventLog(Listener):
 def same(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the results without what differs from run to run."""
     ignored = {"seconds", "threads", "process"}
-    comparable = [{key: value for key, value in result.items() if key not in ignored} for result in results]
-    return sorted(comparable, key=lambda result: (result["settings"]["dataset"], result["seed"], result["step"]))
+    comparable = [
+        {key: value for key, value in result.items() if key not in ignored} for result in results
+    ]
+    return sorted(
+        comparable,
+        key=lambda result: (result["settings"]["dataset"], result["seed"], result["step"]),
+    )
 
 
 def test_runs_are_executed_one_after_another_with_events(counting: Any, tmp_path: Path) -> None:
@@ -62,7 +67,12 @@ def test_runs_are_executed_one_after_another_with_events(counting: Any, tmp_path
     runs = plan_runs([counting], seeds=(3, 4), quick=True)
     outcome = run_all(runs, output=path, listener=log)
     assert read_results(path) == outcome.results
-    assert [(result["seed"], result["step"]) for result in outcome.results] == [(3, 0), (3, 1), (4, 0), (4, 1)]
+    assert [(result["seed"], result["step"]) for result in outcome.results] == [
+        (3, 0),
+        (3, 1),
+        (4, 0),
+        (4, 1),
+    ]
     assert outcome.failures == []
     assert list(tmp_path.iterdir()) == [path]
     assert log.entries[:6] == [
@@ -93,7 +103,9 @@ def test_a_run_resumes_after_any_result(counting: Any, tmp_path: Path) -> None:
     lines = [f"{json.dumps(result)}\n" for result in whole]
     for n_previous in range(5):
         path, log = tmp_path / f"{n_previous}.jsonl", EventLog()
-        path.write_text("".join(lines[:n_previous]) + (lines[n_previous][:30] if n_previous < 4 else ""))
+        path.write_text(
+            "".join(lines[:n_previous]) + (lines[n_previous][:30] if n_previous < 4 else "")
+        )
         [run] = plan_runs([counting])
         folder = tmp_path / f"{path.name}.parts" / run.folder_name
         folder.mkdir(parents=True)
@@ -101,35 +113,56 @@ def test_a_run_resumes_after_any_result(counting: Any, tmp_path: Path) -> None:
             (folder / "value").write_text(str(whole[n_previous - 1]["value"]))
         outcome = run_all([run], output=path, listener=log)
         assert log.entries[0] == ("plan", 0, n_previous)
-        assert [entry[2] for entry in log.entries if entry[0] == "result"] == list(range(n_previous, 4))
+        assert [entry[2] for entry in log.entries if entry[0] == "result"] == list(
+            range(n_previous, 4)
+        )
         assert same(outcome.results) == same(read_results(path)) == same(whole)
         assert not folder.parent.exists()
 
 
-def test_workers_give_the_same_results_and_a_failure_stops_no_other_run(counting: Any, tmp_path: Path) -> None:
+def test_workers_give_the_same_results_and_a_failure_stops_no_other_run(
+    counting: Any, tmp_path: Path
+) -> None:
     path, log = tmp_path / "found.jsonl", EventLog()
     runs = plan_runs([counting], seeds=range(4), datasets=["imdb"], changes=["fails=1", "dies=2"])
-    n_threads = max(len(os.sched_getaffinity(0)) // 2, 1) if hasattr(os, "sched_getaffinity") else None
+    n_threads = (
+        max(len(os.sched_getaffinity(0)) // 2, 1) if hasattr(os, "sched_getaffinity") else None
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("OMP_NUM_THREADS", raising=False)
         outcome = run_all(runs, output=path, processes=2, listener=log)
     assert same(read_results(path)) == same(outcome.results)
-    assert [len([result for result in outcome.results if result["seed"] == seed]) for seed in range(4)] == [4, 2, 2, 4]
+    assert [
+        len([result for result in outcome.results if result["seed"] == seed]) for seed in range(4)
+    ] == [4, 2, 2, 4]
     (one, error), (other, death) = sorted(outcome.failures, key=lambda failure: failure[0].seed)
     assert (one.seed, str(error), type(error)) == (1, "seed 1 is not wanted", ValueError)
     assert "counting_recipe.py" in error.__notes__[0]
-    assert (other.seed, str(death)) == (2, "The process of the run ended with exit code 7 before the run did.")
-    assert {("failure", 1, str(error)), ("failure", 2, str(death)), ("log", 3, "counted to 4")} <= set(log.entries)
+    assert (other.seed, str(death)) == (
+        2,
+        "The process of the run ended with exit code 7 before the run did.",
+    )
+    assert {
+        ("failure", 1, str(error)),
+        ("failure", 2, str(death)),
+        ("log", 3, "counted to 4"),
+    } <= set(log.entries)
     assert len({result["process"] for result in outcome.results} - {os.getpid()}) == 4
-    assert n_threads is None or {result["threads"] for result in outcome.results} == {str(n_threads)}
+    assert n_threads is None or {result["threads"] for result in outcome.results} == {
+        str(n_threads)
+    }
     parts = tmp_path / "found.jsonl.parts"
     assert {path.name for path in parts.iterdir()} == {one.folder_name, other.folder_name}
 
     # In this process the results are the same, and failed runs resume and fail again.
     runs = plan_runs([counting], seeds=(0, 1, 3), datasets=["imdb"], changes=["fails=1", "dies=2"])
-    assert same(run_all(runs).results) == [result for result in same(outcome.results) if result["seed"] != 2]
+    assert same(run_all(runs).results) == [
+        result for result in same(outcome.results) if result["seed"] != 2
+    ]
     again = run_all(runs, output=path)
-    assert [(failed.seed, str(error)) for failed, error in again.failures] == [(1, "seed 1 is not wanted")]
+    assert [(failed.seed, str(error)) for failed, error in again.failures] == [
+        (1, "seed 1 is not wanted")
+    ]
     assert len(read_results(path)) == 12
 
 
@@ -137,7 +170,11 @@ def test_workers_give_the_same_results_and_a_failure_stops_no_other_run(counting
 def test_a_warning_is_a_line_of_the_log_of_its_run(counting: Any, processes: int) -> None:
     seeds = range(10 * processes, 10 * processes + processes)  # each warning is shown once
     log = EventLog()
-    run_all(plan_runs([counting], changes=["warns=yes", "size=1"], seeds=seeds), processes=processes, listener=log)
+    run_all(
+        plan_runs([counting], changes=["warns=yes", "size=1"], seeds=seeds),
+        processes=processes,
+        listener=log,
+    )
     expected = [("log", seed, f"Warning: Seed {seed} counts slowly.") for seed in seeds]
     assert sorted(entry for entry in log.entries if "Warning" in str(entry)) == expected
 

@@ -79,5 +79,7 @@ def test_formatted_changes_leave_out_folders_and_the_dataset() -> None:
 def test_a_choice_is_one_of_its_type() -> None:
     settings = HashEmbeddingSettings()
     assert change_settings(settings, ["variant=paper"]).variant == "paper"
-    with pytest.raises(ValueError, match="'variant' must be one of improved, paper, standard, got 'best'"):
+    with pytest.raises(
+        ValueError, match="'variant' must be one of improved, paper, standard, got 'best'"
+    ):
         change_settings(settings, ["variant=best"])

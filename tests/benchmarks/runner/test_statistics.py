@@ -17,7 +17,10 @@ integers = st.lists(st.integers(-5, 5), min_size=1, max_size=8)
 
 @given(integers)
 def test_the_p_value_is_the_share_of_sign_flips_as_far_from_zero(differences: list[int]) -> None:
-    flips = [sum(sign * value for sign, value in zip(signs, differences, strict=True)) for signs in _signs(differences)]
+    flips = [
+        sum(sign * value for sign, value in zip(signs, differences, strict=True))
+        for signs in _signs(differences)
+    ]
     expected = sum(abs(flip) >= abs(sum(differences)) for flip in flips) / len(flips)
     assert sign_flip_p_value(differences) == expected
     # Tenths are no binary fractions: what is equal must stay equal.
@@ -64,18 +67,26 @@ def test_holm_is_the_published_example() -> None:
 
 def test_settings_are_compared_seed_by_seed() -> None:
     seeds = np.random.default_rng(3).normal(size=10)
-    measured = {"a": (seeds + 1).tolist(), "b": (seeds + 0.9 + 0.01 * np.arange(10)).tolist(), "c": (-seeds).tolist()}
+    measured = {
+        "a": (seeds + 1).tolist(),
+        "b": (seeds + 0.9 + 0.01 * np.arange(10)).tolist(),
+        "c": (-seeds).tolist(),
+    }
     comparisons = compare_paired(measured, [("a", "b"), ("c", "a")])
     for comparison in comparisons:
         difference = np.subtract(measured[comparison.first], measured[comparison.second])
         assert comparison.difference == pytest.approx(difference.mean())
         assert comparison.p_value == sign_flip_p_value(difference)
-    assert [one.corrected_p_value for one in comparisons] == holm_correction([one.p_value for one in comparisons])
+    assert [one.corrected_p_value for one in comparisons] == holm_correction(
+        [one.p_value for one in comparisons]
+    )
     (alone,) = compare_paired(measured, [("c", "a")])
     assert alone.corrected_p_value == alone.p_value
 
 
 @pytest.mark.parametrize("scores", [{"a": [1, 2], "b": [1]}, {"a": [1], "b": [1]}])
 def test_scores_that_cannot_be_paired_are_refused(scores: dict[str, list[float]]) -> None:
-    with pytest.raises(ValueError, match="needs the same number of scores of each, at least two, got"):
+    with pytest.raises(
+        ValueError, match="needs the same number of scores of each, at least two, got"
+    ):
         compare_paired(scores, [("a", "b")])

@@ -13,7 +13,11 @@ from benchmarks.runner.table import Table, as_markdown, as_text
 TABLE = Table(
     "Accuracy",
     ["data", "measured", "by reference", "of|what"],
-    [["ag", "92.1 ± 0.2", "92.4 %", "9 texts"], ["imdb", "–", "", "words"], ["2 sets", "−1", "<0.1", ""]],
+    [
+        ["ag", "92.1 ± 0.2", "92.4 %", "9 texts"],
+        ["imdb", "–", "", "words"],
+        ["2 sets", "−1", "<0.1", ""],
+    ],
     ["Five seeds.", "One machine."],
 )
 
@@ -48,18 +52,29 @@ def test_numbers_are_right_aligned_in_markdown() -> None:
 
 @pytest.mark.parametrize("write", [as_text, as_markdown])
 def test_a_row_of_another_length_is_refused(write: object) -> None:
-    with pytest.raises(ValueError, match=r"row of a table must have 2 cells, as its header has, got 1: \['x'\]"):
+    with pytest.raises(
+        ValueError, match=r"row of a table must have 2 cells, as its header has, got 1: \['x'\]"
+    ):
         write(Table("Short", ["a", "b"], [["x"]]))  # type: ignore[operator]
 
 
 def made(seed: int, step: int, *, n: int = 1, recipe: str = "own", **values: Any) -> dict[str, Any]:
-    provenance = {"recipe": recipe, "seed": seed, "settings": {"n": n}, "step": step, "date": "2020-01-01"}
+    provenance = {
+        "recipe": recipe,
+        "seed": seed,
+        "settings": {"n": n},
+        "step": step,
+        "date": "2020-01-01",
+    }
     return {**provenance, "commit": None, "machine": {}, "versions": {}, **values}
 
 
 def test_numbers_are_means_over_seeds() -> None:
     accuracies = [0.5, 0.7, 0.9]
-    results = [made(seed, 0, model="a", epochs=3, accuracy=x, curve=[1]) for seed, x in enumerate(accuracies)]
+    results = [
+        made(seed, 0, model="a", epochs=3, accuracy=x, curve=[1])
+        for seed, x in enumerate(accuracies)
+    ]
     results.append(made(0, 1, model="b", epochs=4, accuracy=0.25, fast=True))
     [table] = mean_table(results)
     assert table.title == "own"

@@ -1,4 +1,6 @@
-"""Predictors of one file: the rows, labels and probabilities of the quantized pipeline, with numpy alone."""
+"""Predictors of one file: the rows, labels and probabilities of the quantized pipeline, with numpy
+alone.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +17,48 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from sklearn_hashnlp import CharNgramFeaturizer, HashEmbeddingClassifier, SGNNClassifier, SGNNProjector
-from sklearn_hashnlp.classifiers import QuantizedSGNNClassifier, export_predictor, quantize_classifier
+from sklearn_hashnlp import (
+    CharNgramFeaturizer,
+    HashEmbeddingClassifier,
+    SGNNClassifier,
+    SGNNProjector,
+)
+from sklearn_hashnlp.classifiers import (
+    QuantizedSGNNClassifier,
+    export_predictor,
+    quantize_classifier,
+)
 from sklearn_hashnlp.text import SGNNWordProjector
 from tests.classifiers.export.test_linear_predictor import HARD as HARD_TEXTS
 from tests.classifiers.export.test_linear_predictor import LABELS, TEXTS, WITHOUT_THE_PACKAGE, load
 
 HARD = [
     *HARD_TEXTS,
-    *("\0", "<", ">", "< >", "<a>", "\U0010ffff \ud7ff \uffff", "tab\tand\nlines\r\nand\vmore\fend"),
+    *(
+        "\0",
+        "<",
+        ">",
+        "< >",
+        "<a>",
+        "\U0010ffff \ud7ff \uffff",
+        "tab\tand\nlines\r\nand\vmore\fend",
+    ),
 ]
 
 
 def network(**parameters: Any) -> SGNNClassifier:
-    return SGNNClassifier(**{"hidden_layer_sizes": (8,), "max_epochs": 2, "random_state": 0} | parameters)
+    return SGNNClassifier(
+        **{"hidden_layer_sizes": (8,), "max_epochs": 2, "random_state": 0} | parameters
+    )
 
 
-def trained(featurizer: dict[str, Any], projector: dict[str, Any], level: str = "document", **parameters) -> Pipeline:
-    before = [CharNgramFeaturizer(**featurizer), SGNNProjector(**{"n_projections": 5, "n_bits": 9} | projector)]
+def trained(
+    featurizer: dict[str, Any], projector: dict[str, Any], level: str = "document", **parameters
+) -> Pipeline:
+    before = [
+        CharNgramFeaturizer(**featurizer),
+        SGNNProjector(**{"n_projections": 5, "n_bits": 9} | projector),
+    ]
     if level == "word":
         before = [SGNNWordProjector(*before)]
     packed = projector.get("output") == "packed"
@@ -49,7 +75,9 @@ def check(pipeline: Pipeline, path: Path, texts: list[str]) -> Any:
         rows = np.unpackbits(rows, axis=1)
     own = np.array([exported._project(text) for text in texts])
     assert np.array_equal(own, rows[:, : own.shape[1]])
-    assert np.array_equal(exported._scores(texts), quantized[-1]._scores(pipeline[:-1].transform(texts)))
+    assert np.array_equal(
+        exported._scores(texts), quantized[-1]._scores(pipeline[:-1].transform(texts))
+    )
     labels = exported.predict(texts)
     assert np.array_equal(labels, quantized.predict(texts))
     assert labels.dtype == quantized.predict(texts).dtype
@@ -105,7 +133,9 @@ def _both(tmp_path_factory) -> list[tuple[Pipeline, Any]]:
     for place, pipeline in enumerate(
         [
             trained({"split": "punctuation", "lowercase": True}, {}, hidden_layer_sizes=(16, 8)),
-            trained({"split": "punctuation", "ngram_range": (1, 4)}, {"hyperplanes": "sign"}, "word"),
+            trained(
+                {"split": "punctuation", "ngram_range": (1, 4)}, {"hyperplanes": "sign"}, "word"
+            ),
         ]
     ):
         path = tmp_path_factory.mktemp("exported") / f"model_{place}.py"
@@ -115,7 +145,9 @@ def _both(tmp_path_factory) -> list[tuple[Pipeline, Any]]:
 
 
 @given(texts=st.lists(st.text(max_size=60), min_size=1, max_size=4))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_texts(both, texts):
     for pipeline, exported in both:
         assert np.array_equal(exported.predict(texts), pipeline.predict(texts))
@@ -124,14 +156,21 @@ def test_any_texts(both, texts):
 
 def test_one_against_all_and_any_number_of_labels(tmp_path):
     check(trained({}, {}, loss="ova"), tmp_path / "model.py", HARD)
-    pipeline = make_pipeline(CharNgramFeaturizer(), SGNNProjector(n_projections=9), network(loss="ova", max_epochs=60))
+    pipeline = make_pipeline(
+        CharNgramFeaturizer(), SGNNProjector(n_projections=9), network(loss="ova", max_epochs=60)
+    )
     indicators = np.array([[label == "place", len(label) == 6] for label in LABELS], dtype=int)
     exported = check(pipeline.fit(TEXTS, indicators), tmp_path / "several.py", TEXTS)
     assert exported.predict(TEXTS).sum() > 0
     result = subprocess.run(
-        [sys.executable, tmp_path / "several.py", *TEXTS], check=True, capture_output=True, text=True
+        [sys.executable, tmp_path / "several.py", *TEXTS],
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
-    expected = ["\t".join(str(place) for place in np.flatnonzero(row)) for row in exported.predict(TEXTS)]
+    expected = [
+        "\t".join(str(place) for place in np.flatnonzero(row)) for row in exported.predict(TEXTS)
+    ]
     assert result.splitlines() == expected
 
 
@@ -146,14 +185,20 @@ def test_numpy_is_enough_and_it_is_a_program(tmp_path):
     pipeline, path = trained({}, {}), tmp_path / "exported.py"
     export_predictor(pipeline, path)
     command = [sys.executable, "-W", "error", "-c", WITHOUT_THE_PACKAGE, tmp_path]
-    labels = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[0]
+    labels = subprocess.run(
+        command, check=True, capture_output=True, text=True
+    ).stdout.splitlines()[0]
     assert labels.split() == quantize_classifier(pipeline).predict(["where is it", ""]).tolist()
     texts = ["where is it", "who 🙂 ?", ""]
 
     def run(*arguments: Any, stdin: str = "") -> list[str]:
         command = [sys.executable, "-W", "error", path, *arguments]
         given = stdin.encode()
-        return subprocess.run(command, check=True, capture_output=True, input=given).stdout.decode().splitlines()
+        return (
+            subprocess.run(command, check=True, capture_output=True, input=given)
+            .stdout.decode()
+            .splitlines()
+        )
 
     expected = quantize_classifier(pipeline).predict(texts).tolist()
     assert run(*texts) == expected
@@ -162,8 +207,12 @@ def test_numpy_is_enough_and_it_is_a_program(tmp_path):
     fields = line.split("\t")
     assert fields[0] == expected[0]
     assert sorted(fields[::2]) == pipeline.classes_.tolist()
-    assert [float(field) for field in fields[1::2]] == sorted(map(float, fields[1::2]), reverse=True)
-    assert "a text; without any, lines of standard input" in " ".join(" ".join(run("--help")).split())
+    assert [float(field) for field in fields[1::2]] == sorted(
+        map(float, fields[1::2]), reverse=True
+    )
+    assert "a text; without any, lines of standard input" in " ".join(
+        " ".join(run("--help")).split()
+    )
 
 
 def test_a_file_that_was_changed_is_refused(tmp_path):
@@ -191,13 +240,23 @@ def test_the_string_survives_every_byte(tmp_path):
 def test_pipelines_that_are_not_supported(tmp_path):
     path = tmp_path / "model.py"
     for featurizer, projector, message in (
-        ({"norm": "l2"}, {}, "CharNgramFeaturizer with norm='l2' cannot be exported. Set norm=None"),
-        ({}, {"hyperplanes": "google"}, "SGNNProjector with hyperplanes='google' cannot be exported"),
+        (
+            {"norm": "l2"},
+            {},
+            "CharNgramFeaturizer with norm='l2' cannot be exported. Set norm=None",
+        ),
+        (
+            {},
+            {"hyperplanes": "google"},
+            "SGNNProjector with hyperplanes='google' cannot be exported",
+        ),
         ({}, {"output": "float"}, "output='float' cannot be exported"),
     ):
         with pytest.raises(ValueError, match=message):
             export_predictor(trained(featurizer, projector), path)
-    other = make_pipeline(CharNgramFeaturizer(), HashEmbeddingClassifier(max_epochs=1)).fit(TEXTS, LABELS)
+    other = make_pipeline(CharNgramFeaturizer(), HashEmbeddingClassifier(max_epochs=1)).fit(
+        TEXTS, LABELS
+    )
     with pytest.raises(TypeError, match="got CharNgramFeaturizer, HashEmbeddingClassifier"):
         export_predictor(other, path)
     with pytest.raises(TypeError, match="got SGNNClassifier"):
@@ -221,7 +280,10 @@ def test_pipelines_that_are_not_supported(tmp_path):
 def test_predictions_of_concurrent_threads_are_unchanged(both, monkeypatch):
     for pipeline, exported in both:
         monkeypatch.setattr(exported, "_CACHE_SIZE", 20)  # cleared again and again
-        texts = [" ".join(np.random.default_rng(seed).permutation(" ".join(HARD).split())) for seed in range(8)]
+        texts = [
+            " ".join(np.random.default_rng(seed).permutation(" ".join(HARD).split()))
+            for seed in range(8)
+        ]
         expected = pipeline.predict(texts).tolist()
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(lambda text: exported.predict([text])[0], texts)) == expected  # noqa: B023

@@ -1,4 +1,6 @@
-"""Weights of an exported predictor of an author who means harm: refused by name, and nothing in them runs."""
+"""Weights of an exported predictor of an author who means harm: refused by name, and nothing in
+them runs.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,17 @@ TEXTS = ["a fine film", "a dull and long one"] * 3
 
 @pytest.fixture(scope="module", name="content")
 def _content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    small = {"n_buckets": 40, "n_embeddings": 60, "embedding_dim": 2, "max_epochs": 1, "random_state": 0}
+    small = {
+        "n_buckets": 40,
+        "n_embeddings": 60,
+        "embedding_dim": 2,
+        "max_epochs": 1,
+        "random_state": 0,
+    }
     folder = tmp_path_factory.mktemp("exported") / "predictor"
-    export_predictor(TextClassifier(**small, features="words").fit(TEXTS, ["good", "bad"] * 3), folder)
+    export_predictor(
+        TextClassifier(**small, features="words").fit(TEXTS, ["good", "bad"] * 3), folder
+    )
     return (folder / "weights.bin").read_bytes()
 
 
@@ -34,7 +44,9 @@ def refused(path: Path, message: str) -> None:
 
 
 def test_the_folder_reads_its_weights_and_names_them(content: bytes, tmp_path: Path) -> None:
-    model = TextClassifier(n_buckets=40, n_embeddings=60, embedding_dim=2, max_epochs=1, random_state=0)
+    model = TextClassifier(
+        n_buckets=40, n_embeddings=60, embedding_dim=2, max_epochs=1, random_state=0
+    )
     folder = tmp_path / "exported"
     export_predictor(model.fit(TEXTS, ["good", "bad"] * 3), folder)
     [program] = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
@@ -93,7 +105,10 @@ def of_array(name: str, part: int, value: Any) -> Callable[[dict[str, Any]], obj
         (lambda header: header["vectorizers"][0].update(n_features=10**18), "columns"),
         (lambda header: header["vectorizers"][0].update(ngram_range=[-(10**9), 2]), "n-grams of"),
         (lambda header: header["vectorizers"][0].update(token_pattern="("), "missing"),
-        (lambda header: header["vectorizers"][0].update(decode=["utf-8", 7]), "the part 'decode' of the header"),
+        (
+            lambda header: header["vectorizers"][0].update(decode=["utf-8", 7]),
+            "the part 'decode' of the header",
+        ),
         (lambda header: header["vectorizers"][0].pop("stop_words"), "stop_words"),
         (lambda header: header.update(vectorizers=[]), "no vectorizer"),
         (lambda header: header.update(vectorizers=7), "not iterable"),
@@ -118,7 +133,9 @@ def test_headers_are_checked(content: bytes, tmp_path: Path, change: Any, messag
     refused(path, message)
 
 
-@pytest.mark.parametrize("text", [b"", b"\n", b"[]\n", b"[" * 100_000 + b"\n", b'{"arrays": [[1]]}\n', b"\xff\n"])
+@pytest.mark.parametrize(
+    "text", [b"", b"\n", b"[]\n", b"[" * 100_000 + b"\n", b'{"arrays": [[1]]}\n', b"\xff\n"]
+)
 def test_files_without_a_header(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "weights.bin"
     path.write_bytes(text)

@@ -1,4 +1,6 @@
-"""Predictors of hash embeddings with numpy alone: labels and scores of the pipeline, from a file or a model folder."""
+"""Predictors of hash embeddings with numpy alone: labels and scores of the pipeline, from a file or
+a model folder.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,17 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from sklearn_hashnlp import HashEmbeddingClassifier, HashingNgramVectorizer, TextClassifier, make_text_classifier
+from sklearn_hashnlp import (
+    HashEmbeddingClassifier,
+    HashingNgramVectorizer,
+    TextClassifier,
+    make_text_classifier,
+)
 from sklearn_hashnlp.classifiers import EmbeddingTables, export_predictor
-from sklearn_hashnlp.classifiers.export._linear_predictor import UnsupportedModelError, model_of_document
+from sklearn_hashnlp.classifiers.export._linear_predictor import (
+    UnsupportedModelError,
+    model_of_document,
+)
 from sklearn_hashnlp.classifiers.export._standalone_linear import LinearTextPredictor, _Vectorizer
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
@@ -29,7 +39,14 @@ from sklearn_hashnlp.text import AutoNgramVectorizer, CharNgramFeaturizer, Frequ
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._specs_of import specs_of
 
-TEXTS = ["where is the station", "Who wrote it ?", "how many are there", "where do I go", "who was there", "how much"]
+TEXTS = [
+    "where is the station",
+    "Who wrote it ?",
+    "how many are there",
+    "where do I go",
+    "who was there",
+    "how much",
+]
 LABELS = ["place", "person", "number", "place", "person", "number"]
 HARD = [
     "",
@@ -47,7 +64,12 @@ HARD = [
     "one two three four five six seven " * 3,
 ]
 ROUNDING = 1e-13  # of the move of the scores towards those of the class shares
-SMALL: dict[str, Any] = {"n_buckets": 97, "n_embeddings": 301, "embedding_dim": 5, "random_state": 0}
+SMALL: dict[str, Any] = {
+    "n_buckets": 97,
+    "n_embeddings": 301,
+    "embedding_dim": 5,
+    "random_state": 0,
+}
 
 
 def load(path: Path) -> Any:
@@ -79,8 +101,12 @@ def from_folder(model: Any, folder: Path, precision: str = "float32") -> LinearT
     return LinearTextPredictor(*model_of_document(document["model"], arrays))
 
 
-def check(model: Any, folder: Path, texts: list[Any] = HARD + TEXTS, *, tolerance: float = ROUNDING) -> None:
-    """Compare the scores of a folder's predictor, and the answers of a file, with those of the model."""
+def check(
+    model: Any, folder: Path, texts: list[Any] = HARD + TEXTS, *, tolerance: float = ROUNDING
+) -> None:
+    """Compare the scores of a folder's predictor, and the answers of a file, with those of the
+    model.
+    """
     predictor = from_folder(model, folder / "model")
     assert_same_scores(predictor, getattr(model, "pipeline_", model), texts, tolerance)
     export_predictor(model, folder / "exported.py")
@@ -94,7 +120,9 @@ def check(model: Any, folder: Path, texts: list[Any] = HARD + TEXTS, *, toleranc
 
 
 def pipeline(vectorizer: Any, **parameters: Any) -> Pipeline:
-    return make_pipeline(vectorizer, HashEmbeddingClassifier(**SMALL | parameters)).fit(TEXTS, LABELS)
+    return make_pipeline(vectorizer, HashEmbeddingClassifier(**SMALL | parameters)).fit(
+        TEXTS, LABELS
+    )
 
 
 @pytest.mark.parametrize("features", ["auto", "words", "words+characters", "characters"])
@@ -112,7 +140,12 @@ PAIRS = [  # each pair of values of two of the three options
 
 @pytest.mark.parametrize(("variant", "aggregation", "normalize"), PAIRS)
 def test_variants(variant, aggregation, normalize, tmp_path):
-    options = {"variant": variant, "aggregation": aggregation, "normalize": normalize, "n_hashes": 3}
+    options = {
+        "variant": variant,
+        "aggregation": aggregation,
+        "normalize": normalize,
+        "n_hashes": 3,
+    }
     vectorizer = HashingNgramVectorizer(n_features=2**31 - 1, norm=None)
     tolerance = 1e-5 if aggregation == "median" else ROUNDING
     check(
@@ -158,10 +191,19 @@ def test_hashes_and_counts_equal_the_vectorizer(options, cls):
 
 
 def test_unions_of_unions_with_empty_columns(tmp_path):
-    parts = [("a", AutoNgramVectorizer(n_features=1001)), ("b", HashingNgramVectorizer(stop_words="english"))]
+    parts = [
+        ("a", AutoNgramVectorizer(n_features=1001)),
+        ("b", HashingNgramVectorizer(stop_words="english")),
+    ]
     inner = FeatureUnion(parts, transformer_weights={"a": 0.5})
-    check(pipeline(FeatureUnion([("u", inner), ("c", AutoNgramVectorizer())])), tmp_path, tolerance=1e-6)
-    union = FeatureUnion([("a", AutoNgramVectorizer(n_features=1001)), ("b", HashingNgramVectorizer(norm=None))])
+    check(
+        pipeline(FeatureUnion([("u", inner), ("c", AutoNgramVectorizer())])),
+        tmp_path,
+        tolerance=1e-6,
+    )
+    union = FeatureUnion(
+        [("a", AutoNgramVectorizer(n_features=1001)), ("b", HashingNgramVectorizer(norm=None))]
+    )
     model = make_pipeline(union, HashEmbeddingClassifier(**SMALL))
     model[-1].fit(union.transform(TEXTS), LABELS)
     (tmp_path / "words").mkdir()
@@ -213,7 +255,9 @@ def test_bytes_are_texts(features, tmp_path):
         load(tmp_path / "exported.py").predict([b"\xff"])
 
 
-@pytest.mark.parametrize("decoding", [{"encoding": "latin-1"}, {"encoding": "utf-16", "decode_error": "replace"}])
+@pytest.mark.parametrize(
+    "decoding", [{"encoding": "latin-1"}, {"encoding": "utf-16", "decode_error": "replace"}]
+)
 def test_bytes_are_decoded_as_by_the_vectorizer(decoding, tmp_path):
     model = pipeline(HashingNgramVectorizer(**decoding, norm=None))
     texts = [*TEXTS, *(text.encode(decoding["encoding"], "replace") for text in HARD), b"odd"]
@@ -227,19 +271,27 @@ def test_several_labels(lists, tmp_path):
     model = TextClassifier(max_epochs=30, random_state=0).fit(TEXTS, y)
     assert any(len(np.atleast_1d(row)) for row in model.predict(TEXTS))
     check(model, tmp_path)
-    result = subprocess.run([sys.executable, tmp_path / "exported.py", *TEXTS], capture_output=True, text=True)
+    result = subprocess.run(
+        [sys.executable, tmp_path / "exported.py", *TEXTS], capture_output=True, text=True
+    )
     expected = [row if lists else np.flatnonzero(row).tolist() for row in model.predict(TEXTS)]
-    assert result.stdout.splitlines() == ["\t".join(map(str, labels)) for labels in expected], result.stderr
+    assert result.stdout.splitlines() == ["\t".join(map(str, labels)) for labels in expected], (
+        result.stderr
+    )
 
 
 @pytest.mark.parametrize("precision", ["float16", "int8"])
 def test_precision_equals_the_precision_of_a_saved_model(precision, tmp_path):
-    model = make_text_classifier(n_buckets=300, n_embeddings=10**6, random_state=0).fit(TEXTS, LABELS)
+    model = make_text_classifier(n_buckets=300, n_embeddings=10**6, random_state=0).fit(
+        TEXTS, LABELS
+    )
     predictor = from_folder(model, tmp_path / "model", precision)
     loaded = load_model(tmp_path / "model")
     assert_same_scores(predictor, loaded, HARD)
     export_predictor(model, tmp_path / "exported.py", precision=precision)
-    assert load(tmp_path / "exported.py").predict_proba(HARD) == pytest.approx(loaded.predict_proba(HARD), abs=1e-7)
+    assert load(tmp_path / "exported.py").predict_proba(HARD) == pytest.approx(
+        loaded.predict_proba(HARD), abs=1e-7
+    )
     with pytest.raises(ValueError, match="precision must be one of"):
         export_predictor(model, tmp_path / "exported.py", precision="int4")
 
@@ -280,7 +332,9 @@ print(time.process_time(), int(peak.split()[1]) / 1024)
 def _large() -> Pipeline:
     """A model of many words."""
     words = np.random.default_rng(0).integers(0, 50_000, (3000, 20)).astype(str)
-    model = make_text_classifier(n_buckets=10**5, n_embeddings=10**5, embedding_dim=4, max_epochs=1, random_state=0)
+    model = make_text_classifier(
+        n_buckets=10**5, n_embeddings=10**5, embedding_dim=4, max_epochs=1, random_state=0
+    )
     return model.fit([" ".join(row) for row in words], np.arange(3000) % 2)
 
 
@@ -300,17 +354,35 @@ def test_numpy_is_enough_and_the_start_is_light(name, large, tmp_path):
 @pytest.mark.parametrize(
     ("vectorizer", "options", "message"),
     [
-        (HashingNgramVectorizer(), {"hidden_layer_sizes": (4,)}, "with hidden_layer_sizes is not supported"),
+        (
+            HashingNgramVectorizer(),
+            {"hidden_layer_sizes": (4,)},
+            "with hidden_layer_sizes is not supported",
+        ),
         (HashingNgramVectorizer(), {"loss": "hsigmoid"}, "with loss='hsigmoid' is not supported"),
-        (HashingNgramVectorizer(tokenizer=str.split, token_pattern=None), {}, "tokenizer has no n-gram specification"),
-        (HashingNgramVectorizer(analyzer=str.split), {}, "'analyzer' of an n-gram specification must be one of"),
-        (make_pipeline(HashingVectorizer(), Normalizer()), {}, "got HashingVectorizer, Normalizer, HashEmbedding"),
+        (
+            HashingNgramVectorizer(tokenizer=str.split, token_pattern=None),
+            {},
+            "tokenizer has no n-gram specification",
+        ),
+        (
+            HashingNgramVectorizer(analyzer=str.split),
+            {},
+            "'analyzer' of an n-gram specification must be one of",
+        ),
+        (
+            make_pipeline(HashingVectorizer(), Normalizer()),
+            {},
+            "got HashingVectorizer, Normalizer, HashEmbedding",
+        ),
         (CharNgramFeaturizer(), {}, "takes a Pipeline of HashingNgramVectorizer"),
         (FrequentNgramVectorizer(), {}, "takes a Pipeline of HashingNgramVectorizer"),
     ],
 )
 def test_what_needs_more_than_the_hash_is_refused(vectorizer, options, message, tmp_path):
-    steps = [step for _, step in vectorizer.steps] if isinstance(vectorizer, Pipeline) else [vectorizer]
+    steps = (
+        [step for _, step in vectorizer.steps] if isinstance(vectorizer, Pipeline) else [vectorizer]
+    )
     model = make_pipeline(*steps, HashEmbeddingClassifier(**SMALL | options)).fit(TEXTS, LABELS)
     with pytest.raises((TypeError, ValueError), match=message):
         export_predictor(model, tmp_path / "model.py")

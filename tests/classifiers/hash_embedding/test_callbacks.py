@@ -15,7 +15,9 @@ from sklearn_hashnlp.training import EarlyStopping, Schedule
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((200, 60)) < 0.1) * RNG.random((200, 60)), dtype=np.float32)
-Y = np.array(["no", "perhaps", "yes"])[np.digitize(X[:, :30].sum(axis=1) - X[:, 30:].sum(axis=1), [-0.5, 0.5])]
+Y = np.array(["no", "perhaps", "yes"])[
+    np.digitize(X[:, :30].sum(axis=1) - X[:, 30:].sum(axis=1), [-0.5, 0.5])
+]
 SMALL = {"n_buckets": 300, "n_embeddings": 1000, "random_state": 0}
 STOPPING = {"early_stopping": EarlyStopping(validation_fraction=0.25)}
 
@@ -35,12 +37,21 @@ class ByHand(Callback):
 
 @pytest.mark.parametrize(
     ("scoring", "use_caching", "on_train"),
-    [("accuracy", False, False), ("accuracy", True, True), ("f1_macro", True, False), ("f1_macro", False, True)],
+    [
+        ("accuracy", False, False),
+        ("accuracy", True, True),
+        ("f1_macro", True, False),
+        ("f1_macro", False, True),
+    ],
 )
 def test_epoch_scoring(scoring, use_caching, on_train):
     name = f"my_{scoring}"
-    scores = EpochScoring(scoring, lower_is_better=False, on_train=on_train, name=name, use_caching=use_caching)
-    model = HashEmbeddingClassifier(**SMALL, **STOPPING, max_epochs=3, callbacks=[scores, ByHand(on_train)])
+    scores = EpochScoring(
+        scoring, lower_is_better=False, on_train=on_train, name=name, use_caching=use_caching
+    )
+    model = HashEmbeddingClassifier(
+        **SMALL, **STOPPING, max_epochs=3, callbacks=[scores, ByHand(on_train)]
+    )
     for _ in range(2):  # the second time with the same objects
         history = model.fit(X, Y).net_.history
         found, expected = history[:, name], history[:, f"hand_{scoring}"]
@@ -74,7 +85,8 @@ def test_callbacks_and_predict_proba_agree(loss, y):
     model = HashEmbeddingClassifier(**options, loss=loss, callbacks=[callback]).fit(X, y)
     labels = callback.predicted if y is SEVERAL else model.classes_[callback.predicted]
     assert labels.tolist() == model.predict(X).tolist()
-    again = model.net_.predict_proba(SparseDataset(X))  # with the temperature of "hinge", which is fitted at the end
+    # with the temperature of "hinge", which is fitted at the end
+    again = model.net_.predict_proba(SparseDataset(X))
     np.testing.assert_allclose(again, model.predict_proba(X), rtol=1e-5)
     if loss != "hinge":
         np.testing.assert_allclose(callback.seen, model.predict_proba(X), rtol=1e-5)
@@ -97,7 +109,10 @@ def test_checkpoints(tmp_path):
 )
 def test_invalid_callbacks_are_refused_by_position(item):
     model = HashEmbeddingClassifier(**SMALL, callbacks=[ByHand(True), item])
-    with pytest.raises(ValueError, match=r"The 'callbacks' parameter .* hold skorch callbacks.* at position 1 instead"):
+    with pytest.raises(
+        ValueError,
+        match=r"The 'callbacks' parameter .* hold skorch callbacks.* at position 1 instead",
+    ):
         model.fit(X, Y)
 
 

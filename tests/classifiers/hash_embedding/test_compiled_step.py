@@ -7,7 +7,10 @@ import torch
 from skorch.callbacks import Callback
 
 from sklearn_hashnlp.classifiers.hash_embedding import _sparse_net
-from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
+from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import (
+    CompiledStep,
+    supports_compiled_step,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import make_net
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
@@ -23,17 +26,23 @@ def steps(monkeypatch):
     """Count the steps that kernels take."""
     taken = []
     take = CompiledStep._step
-    monkeypatch.setattr(CompiledStep, "_step", lambda self, *batch: taken.append(1) or take(self, *batch))
+    monkeypatch.setattr(
+        CompiledStep, "_step", lambda self, *batch: taken.append(1) or take(self, *batch)
+    )
     return taken
 
 
 def fit(rows=ROWS, *, prepare=lambda net: None, **options):
-    architecture = ARCHITECTURE | {name: options.pop(name) for name in list(options) if name in ARCHITECTURE}
+    architecture = ARCHITECTURE | {
+        name: options.pop(name) for name in list(options) if name in ARCHITECTURE
+    }
     with plain_torch(), torch_seed(0):
         net = make_net(architecture, "cpu").initialize()
         torch.nn.init.normal_(net.module_.bag.pool, std=0.1)
         prepare(net)
-        ways = {name: options.pop(name) for name in ("loss", "optimizer", "dropout") if name in options}
+        ways = {
+            name: options.pop(name) for name in ("loss", "optimizer", "dropout") if name in options
+        }
         train(net, rows, None, changed_plan(**options), **ways)
     return net
 
@@ -79,7 +88,10 @@ def test_frozen_parameters_do_not_change(frozen, steps):
 
     after = weights(fit(prepare=freeze))
     assert steps
-    assert {name for name in before if (before[name] == after[name]).all()} == {frozen, "bag._extra_state"}
+    assert {name for name in before if (before[name] == after[name]).all()} == {
+        frozen,
+        "bag._extra_state",
+    }
 
 
 class SeesGradients(Callback):
@@ -136,4 +148,6 @@ def test_a_hook_on_all_modules_is_called():
         assert not supports_compiled_step(net.module_, optimizer)
     finally:
         handle.remove()
-    assert not supports_compiled_step(net.module_, torch.optim.SGD(net.module_.parameters(), lr=0.1))
+    assert not supports_compiled_step(
+        net.module_, torch.optim.SGD(net.module_.parameters(), lr=0.1)
+    )

@@ -26,10 +26,15 @@ def drawn_rows(n_rows=40, n_columns=30, *, seed=0, weighted=True):
 
 def as_dicts(rows):
     parts = [slice(*ends) for ends in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
-    return [dict(zip(rows.indices[part].tolist(), rows.data[part].tolist(), strict=True)) for part in parts]
+    return [
+        dict(zip(rows.indices[part].tolist(), rows.data[part].tolist(), strict=True))
+        for part in parts
+    ]
 
 
-@pytest.mark.parametrize("some", [np.arange(40), np.array([7, 3, 31, 3]), np.array([], dtype=np.int64)], ids=len)
+@pytest.mark.parametrize(
+    "some", [np.arange(40), np.array([7, 3, 31, 3]), np.array([], dtype=np.int64)], ids=len
+)
 @pytest.mark.parametrize("most", [1000, 12])
 def test_a_crop_keeps_columns_shared_with_one_random_row_only(some, most, monkeypatch):
     monkeypatch.setattr(_sparse_rows, "_MOST_CROPS", most)
@@ -90,7 +95,10 @@ def test_a_calibration_of_further_rows_counts_them_and_keeps_what_all_have():
         calibration.half = 0.25  # stays until it is fitted
     assert calibration.half == 0.25
     smallest = min(row[3] for part in parts for row in as_dicts(part))
-    assert (calibration.common_columns.tolist(), calibration.common_values.tolist()) == ([3], [smallest])
+    assert (calibration.common_columns.tolist(), calibration.common_values.tolist()) == (
+        [3],
+        [smallest],
+    )
 
 
 def test_a_row_without_columns_leaves_none_in_common():
@@ -139,7 +147,10 @@ def test_a_calibration_is_the_same_after_it_was_saved():
         ({"class_counts": np.ones(4, dtype=np.float32)}, "a count for each of 3 classes"),
         ({"class_counts": np.ones((4, 1))}, "a count for each of 3 classes"),
         ({"class_counts": np.array([1, -1, 1, 1.0])}, "a count for each of 3 classes"),
-        ({"common_columns": np.array([3.0, 17.0])}, "a value of float32 for each column that all rows have"),
+        (
+            {"common_columns": np.array([3.0, 17.0])},
+            "a value of float32 for each column that all rows have",
+        ),
         ({"common_columns": np.array([3])}, "a value of float32 for each column"),
         ({"common_columns": np.array([[3], [17]])}, "a value of float32 for each column"),
         ({"common_columns": np.array([17, 3])}, "ascending integers below 30"),
@@ -147,7 +158,10 @@ def test_a_calibration_is_the_same_after_it_was_saved():
         ({"common_columns": np.array([-3, 17])}, "ascending integers below 30"),
         ({"common_columns": np.array([17, 30])}, "ascending integers below 30"),
         ({"common_values": np.ones(2)}, "a value of float32 for each column"),
-        ({"common_values": np.ones((2, 1), dtype=np.float32)}, "a value of float32 for each column"),
+        (
+            {"common_values": np.ones((2, 1), dtype=np.float32)},
+            "a value of float32 for each column",
+        ),
         ({"half": -0.5}, r"must be a number of at least 0, got -0\.5"),
         ({"half": np.nan}, "must be a number of at least 0, got nan"),
         ({"half": np.inf}, "must be a number of at least 0, got inf"),
@@ -156,6 +170,8 @@ def test_a_calibration_is_the_same_after_it_was_saved():
 )
 def test_a_damaged_calibration_is_refused(damage, message):
     values, arrays = Calibration.of(drawn_rows(), 3).to_state()
-    values, arrays = ({name: damage.get(name, one) for name, one in part.items()} for part in (values, arrays))
+    values, arrays = (
+        {name: damage.get(name, one) for name, one in part.items()} for part in (values, arrays)
+    )
     with pytest.raises(ValueError, match=message):
         Calibration.from_state(values, arrays, 3, 30)

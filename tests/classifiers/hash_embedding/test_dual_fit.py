@@ -1,4 +1,6 @@
-"""``loss="auto"`` and the dual solver: a support vector machine with settings chosen by cross-validation."""
+"""``loss="auto"`` and the dual solver: a support vector machine with settings chosen by
+cross-validation.
+"""
 
 import pickle
 import signal
@@ -50,7 +52,9 @@ def classifier(**options):
     return HashEmbeddingClassifier(**{"loss": "auto", "random_state": 0} | sizes | options)
 
 
-@pytest.mark.parametrize(("n_classes", "norm"), [(2, "l2"), (3, "l2"), (40, "l2"), (2, "l1"), (3, "l1")])
+@pytest.mark.parametrize(
+    ("n_classes", "norm"), [(2, "l2"), (3, "l2"), (40, "l2"), (2, "l1"), (3, "l1")]
+)
 def test_scores_equal_liblinear_without_the_log_odds(n_classes, norm, monkeypatch):
     monkeypatch.setattr(_dual_fit, "_STRENGTHS", (1.0,))
     monkeypatch.setattr(_dual_fit, "_SHARES", (0.0,))
@@ -60,7 +64,11 @@ def test_scores_equal_liblinear_without_the_log_odds(n_classes, norm, monkeypatc
     assert model.solver_ == "dual"
     rows = TfidfTransformer(norm=norm).fit_transform(X)
     rows /= np.sqrt(rows.multiply(rows).sum() / len(y))  # by "l1" most rows are shorter than one
-    scores = LinearSVC(C=1, tol=1e-9, max_iter=100_000, random_state=0).fit(rows, y).decision_function(rows)
+    scores = (
+        LinearSVC(C=1, tol=1e-9, max_iter=100_000, random_state=0)
+        .fit(rows, y)
+        .decision_function(rows)
+    )
     scores = np.stack([-scores, scores], axis=1) if n_classes == 2 else scores
     assert_near(raw_scores(model, X), scores, atol=2e-3)
 
@@ -90,7 +98,9 @@ OTHER_TRAINING = [
 ]
 
 
-@pytest.mark.parametrize("options", [*OTHER_FORMS, *OTHER_TRAINING], ids=lambda options: "-".join(options))
+@pytest.mark.parametrize(
+    "options", [*OTHER_FORMS, *OTHER_TRAINING], ids=lambda options: "-".join(options)
+)
 def test_parameters_change_the_solver_and_never_the_loss(options):
     X, y = counts(100)
     small = {"n_buckets": 2**10, "n_embeddings": 2**10} | options
@@ -172,33 +182,49 @@ def test_a_share_of_the_log_odds_is_added_to_the_softmax(n_classes, monkeypatch)
     for label in range(n_classes):
         own, other = (rows[part].sum(axis=0).A1 + 0.03 for part in (y == label, y != label))
         odds[:, label] = rows @ (np.log(own / own.sum()) - np.log(other / other.sum()))
-    centered = [one - one.mean(axis=1, keepdims=True) for one in (scores[1] - scores[0], 0.1 * odds)]
+    centered = [
+        one - one.mean(axis=1, keepdims=True) for one in (scores[1] - scores[0], 0.1 * odds)
+    ]
     assert_near(*centered, atol=1e-4)
     monkeypatch.setitem(_dual_fit._SHARES_OF_SGD, "softmax", 0.1)
     plain = classifier(embedding=frozen, max_epochs=3, loss="softmax").fit(X, y)
     assert_same_bits(raw_scores(plain, X), scores[0])
-    smaller = {"embedding": frozen, "max_epochs": 3, "embedding_dim": n_classes - 1}  # than the number of classes
-    unchanged = [classifier(loss=loss, **smaller).fit(X, y)._scores(X) for loss in ("auto", "softmax")]
+    # than the number of classes
+    smaller = {"embedding": frozen, "max_epochs": 3, "embedding_dim": n_classes - 1}
+    unchanged = [
+        classifier(loss=loss, **smaller).fit(X, y)._scores(X) for loss in ("auto", "softmax")
+    ]
     assert_same_bits(*unchanged)
-    tables = [classifier(variant="standard", n_hashes=n_hashes).fit(X, y)._scores(X) for n_hashes in (1, 2)]
+    tables = [
+        classifier(variant="standard", n_hashes=n_hashes).fit(X, y)._scores(X)
+        for n_hashes in (1, 2)
+    ]
     assert_same_bits(*tables)
 
 
 def test_wrong_labels_of_many_rows_have_a_larger_penalty(monkeypatch):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 16, 3000)
-    columns = np.where(rng.random((3000, 12)) < 0.4, 150 * labels[:, None], 2400) + rng.integers(0, 150, (3000, 12))
-    X = csr_matrix((np.ones(columns.size), columns.ravel(), np.arange(0, columns.size + 1, 12)), shape=(3000, 2550))
+    columns = np.where(rng.random((3000, 12)) < 0.4, 150 * labels[:, None], 2400) + rng.integers(
+        0, 150, (3000, 12)
+    )
+    X = csr_matrix(
+        (np.ones(columns.size), columns.ravel(), np.arange(0, columns.size + 1, 12)),
+        shape=(3000, 2550),
+    )
     noisy = np.where(rng.random(3000) < 0.5, rng.integers(0, 16, 3000), labels)
     chosen, choose = [], _dual_fit.choose_strength
-    monkeypatch.setattr(_dual_fit, "choose_strength", lambda *problem: chosen.append(choose(*problem)) or chosen[-1])
+    monkeypatch.setattr(
+        _dual_fit, "choose_strength", lambda *problem: chosen.append(choose(*problem)) or chosen[-1]
+    )
     monkeypatch.setattr(_dual_fit, "_MANY_ROWS", 3000)
     for y in (labels, noisy):
         classifier().fit(X, y)
     (clean, left_out), (strong, _) = chosen
     assert clean.strength > strong.strength
     assert left_out.n_whole == 750
-    assert len(left_out.scores) == len(left_out.rows) == len(left_out.sizes) == 1500  # with as many crops
+    # with as many crops
+    assert len(left_out.scores) == len(left_out.rows) == len(left_out.sizes) == 1500
     assert (left_out.scores.argmax(axis=1) == labels[left_out.rows])[:750].mean() > 0.9
 
 
@@ -230,7 +256,9 @@ def test_the_objective_equals_plain_formulas(n_classes, capsys):
     X, y = counts(n_classes=n_classes)
     model = classifier(verbose=1).fit(X, y)
     assert capsys.readouterr().out.startswith("Dual coordinate descent: objective ")
-    assert [set(entry) for entry in model.history_] == [{"epoch", "objective", "duality_gap", "dur"}]
+    assert [set(entry) for entry in model.history_] == [
+        {"epoch", "objective", "duality_gap", "dur"}
+    ]
     linear, rows = model._model.linear, SparseDataset(X, y)
     problem = problem_of(linear, rows, Located.of(linear, rows))
     gaps = []
@@ -241,7 +269,8 @@ def test_the_objective_equals_plain_formulas(n_classes, capsys):
         objective, gap = solver.objective()
         rows = problem.rows
         expected = (
-            float((solver._weights.astype(float) ** 2).sum()) + float((solver._bias.astype(float) ** 2).sum())
+            float((solver._weights.astype(float) ** 2).sum())
+            + float((solver._bias.astype(float) ** 2).sum())
         ) / 2
         for row, label in enumerate(rows.labels.tolist()):
             own = slice(rows.offsets[row], rows.offsets[row + 1])
@@ -256,19 +285,27 @@ def test_the_objective_equals_plain_formulas(n_classes, capsys):
 
 def problem(X, y, n_classes):
     X = csr_matrix(X, dtype=np.float32)
-    rows = LinearRows(X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.asarray(y, dtype=np.int64))
+    rows = LinearRows(
+        X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.asarray(y, dtype=np.int64)
+    )
     return LinearProblem(rows, np.ones(len(y), dtype=np.float32), np.arange(X.shape[1]), n_classes)
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_a_new_text_is_learned_with_one_step(norm):
-    """A row without any column of the training rows gets half of the step that fits it exactly, by either norm."""
+    """A row without any column of the training rows gets half of the step that fits it exactly, by
+    either norm.
+    """
     X, y = counts()
     X = csr_matrix(np.pad(X.toarray(), ((0, 0), (0, 4))))
     new = csr_matrix(np.r_[np.zeros(50), 3.0, 1, 1, 1][np.newaxis])
     before, after = [], []
     for seed in SEEDS:
-        options = {"batch_size": "auto", "embedding": EmbeddingTables(importance_init="ones"), "random_state": seed}
+        options = {
+            "batch_size": "auto",
+            "embedding": EmbeddingTables(importance_init="ones"),
+            "random_state": seed,
+        }
         model = classifier(normalize=norm, **options).fit(X, y)
         before.append(model._scores(new)[0, 2])
         after.append(model.partial_fit(new, [2])._scores(new)[0, 2])
@@ -279,18 +316,26 @@ def test_a_new_text_is_learned_with_one_step(norm):
 def test_columns_that_no_other_row_has_are_dropped():
     train = problem([[3, 4, 0]], [0], 3)
     valid = problem([[3, 4, 12], [0, 0, 5], [6, 0, 8]], [0, 1, 2], 3).known_from(train)
-    np.testing.assert_allclose(valid.scores(np.eye(3, dtype=np.float32)), [[0.6, 0.8, 0], [0, 0, 0], [1, 0, 0]])
+    np.testing.assert_allclose(
+        valid.scores(np.eye(3, dtype=np.float32)), [[0.6, 0.8, 0], [0, 0, 0], [1, 0, 0]]
+    )
     other = replace(problem([[3, 4, 12]], [0], 3), norm="l1", scale=2.0)
-    np.testing.assert_allclose(other.known_from(train).scores(np.eye(3, dtype=np.float32)), [[6 / 7, 8 / 7, 0]])
+    np.testing.assert_allclose(
+        other.known_from(train).scores(np.eye(3, dtype=np.float32)), [[6 / 7, 8 / 7, 0]]
+    )
     kept = replace(other, drops_new=False)
     assert kept.known_from(train) is kept
 
 
-@pytest.mark.parametrize("options", [{"variant": "standard"}, {"embedding": EmbeddingTables(importance_init="ones")}])
+@pytest.mark.parametrize(
+    "options", [{"variant": "standard"}, {"embedding": EmbeddingTables(importance_init="ones")}]
+)
 def test_without_importance_new_columns_count_in_the_norm(options, monkeypatch):
     """As in predictions: else scores of left-out rows would be larger than those of new ones."""
     seen = []
-    monkeypatch.setattr(LinearProblem, "known_from", lambda self, train: seen.append(self.drops_new) or self)
+    monkeypatch.setattr(
+        LinearProblem, "known_from", lambda self, train: seen.append(self.drops_new) or self
+    )
     classifier(**options).fit(*counts())
     assert seen
     assert not any(seen)
@@ -310,7 +355,10 @@ def test_few_rows_have_default_settings_and_more_are_cross_validated():
 
 def test_growth_of_scores():
     scores = np.random.default_rng(0).normal(size=(20, 3))
-    growths = [_dual_fit._growth(scores, factor * scores, n) for factor, n in ((1, 1.0), (2**0.5, 1.0), (8, 4.0))]
+    growths = [
+        _dual_fit._growth(scores, factor * scores, n)
+        for factor, n in ((1, 1.0), (2**0.5, 1.0), (8, 4.0))
+    ]
     assert growths == pytest.approx([1, 1.5**0.5, 6])  # at most as the number of rows
     assert _dual_fit._growth(0 * scores, scores, 1.0) == 1.0
 
@@ -321,7 +369,10 @@ def test_a_tiny_weight_is_nearly_none(monkeypatch):
     for seed in SEEDS:
         X, y = counts(seed=seed)
         wrong = [(y + 1) % 3] * 3
-        rows, weights = csr_matrix(np.vstack([X.toarray()] * 4)), np.repeat([1.0, 1e-6], [len(y), 3 * len(y)])
+        rows, weights = (
+            csr_matrix(np.vstack([X.toarray()] * 4)),
+            np.repeat([1.0, 1e-6], [len(y), 3 * len(y)]),
+        )
         labels = np.concatenate([y, *wrong])
         weighted.append(classifier().fit(rows, labels, sample_weight=weights).score(X, y))
         plain.append(classifier().fit(X, y).score(X, y))
@@ -337,13 +388,18 @@ def test_a_saved_training_state_continues_exactly(tmp_path):
     save_model(model, tmp_path / "without")
     with pytest.raises(ValueError, match="no training state"):
         save_model(load_model(tmp_path / "without"), tmp_path / "third", training_state=True)
-    copies = [pickle.loads(pickle.dumps(model)), *(load_model(tmp_path / name) for name in ("first", "second"))]
+    copies = [
+        pickle.loads(pickle.dumps(model)),
+        *(load_model(tmp_path / name) for name in ("first", "second")),
+    ]
     expected = model.partial_fit(X[:40], y[:40])._scores(X)
     for copy in copies:
         assert_same_bits(copy.partial_fit(X[:40], y[:40])._scores(X), expected)
 
 
-@pytest.mark.parametrize(("n_rows", "n_epochs"), [(1, 10), (4_999, 10), (5_000, 6), (19_999, 6), (20_000, 4)])
+@pytest.mark.parametrize(
+    ("n_rows", "n_epochs"), [(1, 10), (4_999, 10), (5_000, 6), (19_999, 6), (20_000, 4)]
+)
 def test_epochs_by_the_number_of_rows(n_rows, n_epochs):
     assert n_dual_epochs(n_rows) == n_epochs
 
@@ -370,7 +426,9 @@ def test_probabilities_of_many_rows_are_calibrated_with_held_out_rows(monkeypatc
 def test_another_device_changes_the_solver_and_not_the_loss():
     parameters = HashEmbeddingClassifier(n_hashes=1, embedding_dim="auto").get_params()
     chosen = {
-        device: _auto_parameters.choose_solver(parameters | {"device": device}, "hinge", 1000, 3, device, caller="A")
+        device: _auto_parameters.choose_solver(
+            parameters | {"device": device}, "hinge", 1000, 3, device, caller="A"
+        )
         for device in ("cpu", "cuda")
     }
     assert chosen == {"cpu": "dual", "cuda": "sgd"}
@@ -405,4 +463,6 @@ def test_further_training_keeps_the_damping_of_the_solution(tmp_path):
     assert min(damping) > 1e-3  # not that of a net without step sizes
     for one in (model, load_model(tmp_path / "model")):
         one.partial_fit(X[:40], y[:40])
-        assert_near([group["eps"] for group in one.net_.optimizer_.param_groups], damping, rtol=1e-6)
+        assert_near(
+            [group["eps"] for group in one.net_.optimizer_.param_groups], damping, rtol=1e-6
+        )

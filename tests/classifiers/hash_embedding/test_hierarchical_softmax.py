@@ -1,4 +1,6 @@
-"""HashEmbeddingClassifier by a hierarchical softmax: trees, probabilities, searches, copies, streams."""
+"""HashEmbeddingClassifier by a hierarchical softmax: trees, probabilities, searches, copies,
+streams.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ import pytest
 import torch
 
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import CompiledStep, supports_compiled_step
+from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import (
+    CompiledStep,
+    supports_compiled_step,
+)
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.trees import balanced_tree, huffman_tree, tree_from_nested
 from sklearn_hashnlp.trees._tree_builders import ClassTree
@@ -64,7 +69,9 @@ def test_trees_follow_the_counts_of_the_labels():
     assert tree_of(model.fit(X, Y)) == huffman_tree(COUNTS)
     weights = np.where(NUMBERS == 0, 1e-3, 1.0)  # rows are counted, not weighed
     assert tree_of(model.fit(X, Y, sample_weight=weights)) == huffman_tree(COUNTS)
-    first, second = (tree_of(make(tree="random", max_epochs=1, random_state=seed).fit(X, Y)) for seed in (0, 1))
+    first, second = (
+        tree_of(make(tree="random", max_epochs=1, random_state=seed).fit(X, Y)) for seed in (0, 1)
+    )
     assert_other_bits(first.children, second.children)
 
 
@@ -74,7 +81,10 @@ def test_a_custom_tree_is_over_the_sorted_labels():
     model = make(tree=tree, max_epochs=60).fit(X, y)
     assert tree_of(model) == tree
     assert model.predict(X).tolist() == y
-    with pytest.raises(ValueError, match=r"'tree' parameter of HashEmbeddingClassifier must have one class for each"):
+    with pytest.raises(
+        ValueError,
+        match=r"'tree' parameter of HashEmbeddingClassifier must have one class for each",
+    ):
         make(tree=tree).fit(np.eye(5), list("abcde"))
     with pytest.raises(ValueError, match="The 'tree' parameter of HashEmbeddingClassifier must be"):
         make(tree="willow").fit(X, y)
@@ -89,7 +99,9 @@ def test_labels_and_rankings_agree_with_all_probabilities(model, monkeypatch):
         found = model.predict_topk(X, k=k)
         assert [[label for label, _ in row] for row in found] == LABELS[order[:, :k]].tolist()
         values = np.take_along_axis(probabilities, order[:, :k], axis=1)
-        np.testing.assert_allclose([[value for _, value in row] for row in found], values, rtol=1e-5)
+        np.testing.assert_allclose(
+            [[value for _, value in row] for row in found], values, rtol=1e-5
+        )
     assert all(value >= 0.3 for row in model.predict_topk(X, threshold=0.3) for _, value in row)
 
 
@@ -100,7 +112,9 @@ def test_ties_are_broken_by_the_order_of_the_labels():
         layer.weight.zero_()
         layer.bias.zero_()
     assert model.predict(np.eye(16)).tolist() == [0] * 16
-    assert [[label for label, _ in row] for row in model.predict_topk(np.eye(16), k=3)] == [[0, 1, 2]] * 16
+    assert [[label for label, _ in row] for row in model.predict_topk(np.eye(16), k=3)] == [
+        [0, 1, 2]
+    ] * 16
 
 
 def test_a_tree_that_was_given_is_saved(tmp_path):
@@ -117,7 +131,10 @@ def test_a_warm_start_wants_the_same_tree():
     model = make(warm_start=True, tree="huffman", max_epochs=2).fit(X, Y)
     model.fit(X, Y)
     for other in ("two_level", balanced_tree(N_CLASSES)):
-        with pytest.raises(ValueError, match=r"cannot continue training with tree=.*: it was trained with 'huffman'"):
+        with pytest.raises(
+            ValueError,
+            match=r"cannot continue training with tree=.*: it was trained with 'huffman'",
+        ):
             model.set_params(tree=other).fit(X, Y)
     model = make(loss="softmax", warm_start=True, tree="huffman", max_epochs=1)
     assert model.fit(X, Y).set_params(tree="random").fit(X, Y)
@@ -139,7 +156,10 @@ def test_no_step_is_compiled_and_only_visited_decisions_learn(monkeypatch):
     net = make(tree="huffman", max_epochs=1, schedule=None).fit(X, Y).net_
     assert not supports_compiled_step(net.module_, net.optimizer_)
     rare = make(tree="balanced").partial_fit(X[:1], LABELS[:1], classes=LABELS)
-    assert np.count_nonzero(rare.net_.module_.head[-1].bias.detach().numpy()) == tree_of(rare).depths[0]
+    assert (
+        np.count_nonzero(rare.net_.module_.head[-1].bias.detach().numpy())
+        == tree_of(rare).depths[0]
+    )
 
 
 def test_an_unfitted_and_a_diverged_model_do_not_answer(model):

@@ -1,4 +1,6 @@
-"""Scores of nets without hidden layers: the bits of torch's modules, on any number of threads, for any matrix."""
+"""Scores of nets without hidden layers: the bits of torch's modules, on any number of threads, for
+any matrix.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,26 @@ N_COLUMNS = 500
 def rows(n_rows: int = 60, *, seed: int = 0, density: float = 0.05) -> csr_array:
     rng = np.random.default_rng(seed)
     return csr_array(
-        rng.integers(1, 4, (n_rows, N_COLUMNS)) * (rng.random((n_rows, N_COLUMNS)) < density), dtype=np.float32
+        rng.integers(1, 4, (n_rows, N_COLUMNS)) * (rng.random((n_rows, N_COLUMNS)) < density),
+        dtype=np.float32,
     )
 
 
 def trained(**parameters: Any) -> HashEmbeddingClassifier:
-    defaults = {"n_buckets": 50, "n_embeddings": 300, "embedding_dim": 5, "random_state": 0, "max_epochs": 1}
+    defaults = {
+        "n_buckets": 50,
+        "n_embeddings": 300,
+        "embedding_dim": 5,
+        "random_state": 0,
+        "max_epochs": 1,
+    }
     model = HashEmbeddingClassifier(**defaults | parameters)
     return model.fit(rows(), np.arange(60) % 3)
 
 
-def by_torch(model: HashEmbeddingClassifier, X: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+def by_torch(
+    model: HashEmbeddingClassifier, X: Any, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Any, Any]:
     with monkeypatch.context() as patch:
         patch.setattr(HashEmbeddingNetwork, "linear_model", lambda _: None)
         scores = model.net_.score_rows(model._rows(X))
@@ -57,7 +68,9 @@ def test_the_bits_of_torch(options, monkeypatch):
     X = rows(80, seed=1)
     scores, labels = by_torch(model, X, monkeypatch)
     assert np.array_equal(raw_scores(model, X), scores)
-    assert np.array_equal(model.classes_[score_rows(model._model.linear, model._rows(X)).labels], labels)
+    assert np.array_equal(
+        model.classes_[score_rows(model._model.linear, model._rows(X)).labels], labels
+    )
     assert np.array_equal(model.net_.score_rows(model._rows(X)), scores)
 
 
@@ -120,9 +133,25 @@ def unsorted() -> Any:
     "X",
     [
         *map(changed, [np.inf, np.nan, 0, 1e20]),
-        *(unsorted(), rows().toarray(), csc_array(rows()), rows().astype(np.float64), rows()[:, :-1]),
+        *(
+            unsorted(),
+            rows().toarray(),
+            csc_array(rows()),
+            rows().astype(np.float64),
+            rows()[:, :-1],
+        ),
     ],
-    ids=["infinite", "nan", "zero", "large", "unsorted", "dense", "columns", "float64", "fewer columns"],
+    ids=[
+        "infinite",
+        "nan",
+        "zero",
+        "large",
+        "unsorted",
+        "dense",
+        "columns",
+        "float64",
+        "fewer columns",
+    ],
 )
 def test_other_rows_need_the_full_checks(X):
     assert plain_rows(X, N_COLUMNS) is None

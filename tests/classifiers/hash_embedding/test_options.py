@@ -16,7 +16,9 @@ from tests.trainings import assert_other_bits
 
 RNG = np.random.default_rng(0)
 X = csr_array((RNG.random((300, 80)) < 0.15) * RNG.integers(1, 4, (300, 80)), dtype=np.float32)
-Y = np.argmax(X.toarray()[:, :60].reshape(300, 3, 20).sum(axis=2) + RNG.normal(0, 1, (300, 3)), axis=1)
+Y = np.argmax(
+    X.toarray()[:, :60].reshape(300, 3, 20).sum(axis=2) + RNG.normal(0, 1, (300, 3)), axis=1
+)
 SMALL = {"n_buckets": 300, "n_embeddings": 1000, "max_epochs": 4, "random_state": 0}
 
 
@@ -25,7 +27,11 @@ class Recorder(Callback):
 
     def on_train_begin(self, net, X=None, y=None, **kwargs):
         self.passes, self.rows = [], X
-        self.importance = None if net.module_.bag.importance is None else net.module_.bag.importance.detach().clone()
+        self.importance = (
+            None
+            if net.module_.bag.importance is None
+            else net.module_.bag.importance.detach().clone()
+        )
 
     def on_epoch_begin(self, net, dataset_valid=None, **kwargs):
         self.passes.append({True: [], False: []})
@@ -33,7 +39,9 @@ class Recorder(Callback):
 
     def on_batch_begin(self, net, batch=None, training=False, **kwargs):
         rows, targets = batch
-        self.passes[-1][training].append((len(rows), rows.offsets.diff().tolist(), targets.tolist(), rows.ids.tolist()))
+        self.passes[-1][training].append(
+            (len(rows), rows.offsets.diff().tolist(), targets.tolist(), rows.ids.tolist())
+        )
 
     def sizes(self, epoch):
         return [size for size, *_ in self.passes[epoch][True]]
@@ -48,14 +56,18 @@ class Recorder(Callback):
 def train(rows=X, labels=Y, **options):
     recorder = Recorder()
     callbacks = [recorder, *options.pop("callbacks", [])]
-    return HashEmbeddingClassifier(**SMALL | options, callbacks=callbacks).fit(rows, labels), recorder
+    return HashEmbeddingClassifier(**SMALL | options, callbacks=callbacks).fit(
+        rows, labels
+    ), recorder
 
 
 PROBABILITIES = {}
 
 
 def probabilities(**options):
-    """Train, or return what the same parameters gave before: most pairs of values have the defaults in common."""
+    """Train, or return what the same parameters gave before: most pairs of values have the defaults
+    in common.
+    """
     model = HashEmbeddingClassifier(**SMALL | options)
     parameters = str(model.get_params(deep=False))
     if parameters not in PROBABILITIES:
@@ -65,7 +77,11 @@ def probabilities(**options):
 
 def given(option, value):
     """Return a parameter, or a field of the tables, as parameters."""
-    return {"embedding": EmbeddingTables(**{option: value})} if hasattr(EmbeddingTables(), option) else {option: value}
+    return (
+        {"embedding": EmbeddingTables(**{option: value})}
+        if hasattr(EmbeddingTables(), option)
+        else {option: value}
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,13 +109,18 @@ def given(option, value):
         ("callbacks", [], [TimeLimit(1e-9)]),
         ("embedding_dim", 20, "auto"),
         ("learning_rate", 0.1, 0.11),
-        ("early_stopping", EarlyStopping(validation_fraction=0.1), EarlyStopping(validation_fraction=0.2)),
+        (
+            "early_stopping",
+            EarlyStopping(validation_fraction=0.1),
+            EarlyStopping(validation_fraction=0.2),
+        ),
         ("random_state", 0, 1),
     ],
     ids=str,
 )
 def test_every_option_changes_the_model(option, one, other):
-    options = {"n_hashes": 3} if option == "aggregation" else {}  # of two the median is half the sum
+    # of two the median is half the sum
+    options = {"n_hashes": 3} if option == "aggregation" else {}
     options |= {"n_embeddings": 80} if option == "hash_rows" else {}  # so few that columns collide
     assert_other_bits(*(probabilities(**options | given(option, value)) for value in (one, other)))
 
@@ -112,7 +133,11 @@ def test_every_option_changes_the_model(option, one, other):
         ({"aggregation": "concat", "n_hashes": 3}, 1000 * 3 + 300 * 20, (3 * 20 + 1) * 3),
         ({"variant": "standard", "embedding_dim": 5}, 1000 * 5, (5 + 1) * 3),
         # a batch-normalised layer has a scale and a shift for each unit
-        ({"hidden_layer_sizes": (7, 6)}, 1000 * 2 + 300 * 20, (20 + 1) * 7 + 14 + (7 + 1) * 6 + 12 + (6 + 1) * 3),
+        (
+            {"hidden_layer_sizes": (7, 6)},
+            1000 * 2 + 300 * 20,
+            (20 + 1) * 7 + 14 + (7 + 1) * 6 + 12 + (6 + 1) * 3,
+        ),
     ],
     ids=str,
 )
@@ -122,7 +147,9 @@ def test_the_number_of_parameters_by_hand(options, tables, head):
     assert model.net_.module_.bag.sparse is True
 
 
-@pytest.mark.parametrize(("batch_size", "sizes"), [(32, [32] * 9 + [12]), (100, [100] * 3), (1000, [300])])
+@pytest.mark.parametrize(
+    ("batch_size", "sizes"), [(32, [32] * 9 + [12]), (100, [100] * 3), (1000, [300])]
+)
 @pytest.mark.parametrize("shuffle", [True, False])
 def test_batches_and_their_order(batch_size, sizes, shuffle):
     model, recorder = train(batch_size=batch_size, max_epochs=3, schedule=Schedule(shuffle=shuffle))
@@ -144,7 +171,9 @@ def test_dropout_in_training_only():
     assert (kept <= lengths).all()
     assert (kept >= np.minimum(lengths, 3)).all()
     assert set(kept[:, lengths > 5].ravel().tolist()) == {3, 4, 5}
-    _, recorder = train(ngram_dropout=(1, 1), early_stopping=EarlyStopping(validation_fraction=0.3), max_epochs=1)
+    _, recorder = train(
+        ngram_dropout=(1, 1), early_stopping=EarlyStopping(validation_fraction=0.3), max_epochs=1
+    )
     [(_, measured, _, _)] = recorder.passes[0][False]
     assert measured == np.diff(recorder.valid.indptr).tolist()
 
@@ -157,7 +186,8 @@ def test_importance_starts_from_the_training_rows_alone():
     started = recorder.importance[torch.from_numpy(rows)].numpy()
     assert started == pytest.approx(np.stack([weights, weights], axis=1) / weights.mean())
     everything, others = inverse_document_frequency(bag, X.indices, 300)
-    assert len(rows) != len(everything) or not np.array_equal(weights, others)  # or this tests nothing
+    # or this tests nothing
+    assert len(rows) != len(everything) or not np.array_equal(weights, others)
 
 
 def test_validation_splits_as_scikit_learn_does(monkeypatch):

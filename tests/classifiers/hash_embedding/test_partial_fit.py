@@ -1,4 +1,6 @@
-"""partial_fit: each call trains on all its rows, in constant memory, with labels given in the first call."""
+"""partial_fit: each call trains on all its rows, in constant memory, with labels given in the first
+call.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,8 @@ def test_a_model_that_diverged_does_not_answer(loss):
         model.set_params(learning_rate=1e30).partial_fit(X * 1e9, Y[::-1])
     for answer in (model.predict, model.predict_proba, model.decision_function, model.predict_topk):
         with pytest.raises(
-            ValueError, match=r"HashEmbeddingClassifier cannot predict labels: a score is infinite or not"
+            ValueError,
+            match=r"HashEmbeddingClassifier cannot predict labels: a score is infinite or not",
         ):
             answer(X)
     assert model.set_params(learning_rate=0.2).fit(X, Y).score(X, Y) > 0.5
@@ -121,7 +124,8 @@ def test_only_a_new_column_starts_at_its_document_frequency():
     new = sorted(new - old)
     assert len(new) > 5
     assert torch.equal(started[1][sorted(old)], after[sorted(old)])
-    # 50 documents by then, of which one has the column; divided by what the first weights were divided by
+    # 50 documents by then, of which one has the column; divided by what the first weights were
+    # divided by
     expected = (np.log(51 / 2) + 1) / weights.mean()
     assert started[1][new].numpy() == pytest.approx(np.full((len(new), 2), expected))
 
@@ -134,15 +138,23 @@ def through_state(model):
 
 def test_the_first_call_needs_all_labels():
     model = HashEmbeddingClassifier(**SMALL)
-    with pytest.raises(ValueError, match=r"^classes must be passed on the first call to partial_fit: all labels that"):
+    with pytest.raises(
+        ValueError,
+        match=r"^classes must be passed on the first call to partial_fit: all labels that",
+    ):
         model.partial_fit(X, Y)
     assert not hasattr(model, "net_")
-    with pytest.raises(ValueError, match=r"The label 'c' in y was not seen before: .* classes= in the first call"):
+    with pytest.raises(
+        ValueError, match=r"The label 'c' in y was not seen before: .* classes= in the first call"
+    ):
         model.partial_fit(X, Y, classes=["a", "b"])
     model.partial_fit(X[Y != "c"], Y[Y != "c"], classes=["c", "b", "a"])
     model.partial_fit(X[Y == "c"], Y[Y == "c"])
     assert model.predict_proba(X).shape == (400, 3)
-    with pytest.raises(ValueError, match=r"the labels \['a', 'd'\]: it was trained with the labels \['a', 'b', 'c'\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"the labels \['a', 'd'\]: it was trained with the labels \['a', 'b', 'c'\]",
+    ):
         model.partial_fit(X, Y, classes=["a", "d"])
     with pytest.raises(ValueError, match="The label 'd' in y was not seen before"):
         model.partial_fit(X[:2], ["a", "d"])
@@ -154,7 +166,8 @@ def test_one_row_does_not_throw_the_calibration_of_hinge_away():
     wrong = np.flatnonzero(model.predict(X) != Y)[0]
     for row in (0, wrong):
         model.partial_fit(X[[row]], Y[[row]])
-    assert_near(model._loss.inverse_temperature, before, rtol=0.04)  # two of 400 rows, at most 7 / 400 each
+    # two of 400 rows, at most 7 / 400 each
+    assert_near(model._loss.inverse_temperature, before, rtol=0.04)
 
 
 def test_a_stream_is_calibrated_on_rows_before_it_is_trained_on_them():
@@ -166,16 +179,21 @@ def test_a_stream_is_calibrated_on_rows_before_it_is_trained_on_them():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"loss": "hinge"}, {"loss": "ova"}, {"calibrate": "temperature"}, {"calibrate": False}], ids=str
+    "options",
+    [{}, {"loss": "hinge"}, {"loss": "ova"}, {"calibrate": "temperature"}, {"calibrate": False}],
+    ids=str,
 )
 def test_rows_without_known_columns_have_the_class_shares_of_all_calls(options):
-    rows = csr_array((X.data, X.indices, X.indptr), shape=(400, 100))  # the last ten columns are never trained
-    unknown = csr_array(np.pad(np.eye(10, dtype=np.float32), ((0, 1), (90, 0))))  # the last row is empty
+    # the last ten columns are never trained
+    rows = csr_array((X.data, X.indices, X.indptr), shape=(400, 100))
+    # the last row is empty
+    unknown = csr_array(np.pad(np.eye(10, dtype=np.float32), ((0, 1), (90, 0))))
     model = HashEmbeddingClassifier(**SMALL | {"n_buckets": 2**20, "n_embeddings": 2**20} | options)
     for part in PARTS[:3]:
         model.partial_fit(rows[part], Y[part], classes=["a", "b", "c"])
         shares = [np.mean(Y[: part.stop] == label) for label in "abc"]
-        assert_near(model.predict_proba(unknown), np.tile(shares, (11, 1)), atol=0.01)  # they are smoothed
+        # they are smoothed
+        assert_near(model.predict_proba(unknown), np.tile(shares, (11, 1)), atol=0.01)
         assert np.abs(model.predict_proba(rows[part]) - shares).max() > 0.05
 
 
@@ -195,10 +213,15 @@ def test_a_wrong_length_that_says_half_is_forgotten(loss, n_rows, n_calls):
 @pytest.mark.parametrize("solver", ["dual", "sgd"])
 def test_without_a_half_length_labels_follow_raw_scores(solver, calibrate):
     epochs = {"max_epochs": 5} if solver == "sgd" else {}
-    model = HashEmbeddingClassifier(**SMALL | epochs, loss="hinge", calibrate=calibrate, solver=solver).fit(X, Y)
+    model = HashEmbeddingClassifier(
+        **SMALL | epochs, loss="hinge", calibrate=calibrate, solver=solver
+    ).fit(X, Y)
     for _ in range(2):
         assert model._calibration.half == 0
-        assert model.predict(X).tolist() == model.classes_[raw_scores(model, X).argmax(axis=1)].tolist()
+        assert (
+            model.predict(X).tolist()
+            == model.classes_[raw_scores(model, X).argmax(axis=1)].tolist()
+        )
         model._model.calibration.temperature = 100.0
         model.partial_fit(X, Y)
         assert model.temperature_ < 90
@@ -246,8 +269,12 @@ def test_h_is_fitted_by_the_first_call_and_updated_by_many_rows_or_calls(loss):
 
 def test_the_first_call_gives_unknown_columns_the_shares():
     wide = csr_array((X.data, X.indices, X.indptr), shape=(400, 120))
-    model = HashEmbeddingClassifier(random_state=0).partial_fit(wide[:50], Y[:50], classes=["a", "b", "c"])
-    unknown = csr_array(([1.0, 2.0, 1.0], ([0, 0, 1], [95, 117, 100])), shape=(2, 120), dtype=np.float32)
+    model = HashEmbeddingClassifier(random_state=0).partial_fit(
+        wide[:50], Y[:50], classes=["a", "b", "c"]
+    )
+    unknown = csr_array(
+        ([1.0, 2.0, 1.0], ([0, 0, 1], [95, 117, 100])), shape=(2, 120), dtype=np.float32
+    )
     assert model._model.lengths(model._rows(unknown)).tolist() == [0, 0]
     shares = [np.mean(Y[:50] == label) for label in "abc"]
     np.testing.assert_allclose(model.predict_proba(unknown), [shares, shares], atol=0.02)

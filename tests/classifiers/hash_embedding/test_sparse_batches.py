@@ -9,16 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
-from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import DeviceDataset, SparseBatches, SparseDataset
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import (
+    DeviceDataset,
+    SparseBatches,
+    SparseDataset,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import canonical_rows
 
-MATRIX = csr_array(random_array((37, 50), density=0.2, rng=np.random.default_rng(0), dtype=np.float32))
+MATRIX = csr_array(
+    random_array((37, 50), density=0.2, rng=np.random.default_rng(0), dtype=np.float32)
+)
 
 
 def rows_of(batch):
     edges = batch.offsets.tolist()
     pairs = list(zip(batch.ids.tolist(), batch.weights.tolist(), strict=True))
-    return [pairs[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]  # noqa: RUF007 - the edges of one batch
+    # the edges of one batch
+    return [pairs[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]  # noqa: RUF007
 
 
 def plain_row(i):
@@ -33,7 +40,11 @@ def test_taken_rows_are_the_rows(rows):
     assert rows_of(batch) == [plain_row(i) for i in rows]
     assert taken.tolist() == rows
     assert len(batch) == len(rows)
-    assert (batch.ids.dtype, batch.offsets.dtype, batch.weights.dtype) == (torch.int64, torch.int64, torch.float32)
+    assert (batch.ids.dtype, batch.offsets.dtype, batch.weights.dtype) == (
+        torch.int64,
+        torch.int64,
+        torch.float32,
+    )
 
 
 @given(st.integers(0, 37), st.integers(0, 37))
@@ -76,9 +87,16 @@ def test_index_types(dtype):
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_one_pass_has_every_row_once(batch_size, shuffle):
     batches = SparseBatches(
-        SparseDataset(MATRIX, np.arange(37)), batch_size, shuffle=shuffle, generator=np.random.default_rng(0)
+        SparseDataset(MATRIX, np.arange(37)),
+        batch_size,
+        shuffle=shuffle,
+        generator=np.random.default_rng(0),
     )
-    found = [(row, target) for batch, targets in batches for row, target in zip(rows_of(batch), targets, strict=True)]
+    found = [
+        (row, target)
+        for batch, targets in batches
+        for row, target in zip(rows_of(batch), targets, strict=True)
+    ]
     order = [int(target) for _, target in found]
     assert sorted(order) == list(range(37))
     assert (order == list(range(37))) is not shuffle
@@ -89,7 +107,9 @@ def test_one_pass_has_every_row_once(batch_size, shuffle):
 def test_a_last_batch_that_is_too_small_joins_the_one_before():
     sizes = [len(batch) for batch, _ in SparseBatches(SparseDataset(MATRIX), 12, smallest=2)]
     assert sizes == [12, 12, 13]
-    assert [len(batch) for batch, _ in SparseBatches(SparseDataset(MATRIX[:1]), 12, smallest=2)] == [1]
+    assert [
+        len(batch) for batch, _ in SparseBatches(SparseDataset(MATRIX[:1]), 12, smallest=2)
+    ] == [1]
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 8), st.integers(1, 20))
@@ -120,14 +140,18 @@ def test_dropout_keeps_a_random_number_of_columns_in_their_order():
                 assert kept == whole
             else:
                 assert 2 <= len(kept) <= min(4, len(whole))
-                assert [pair for pair in whole if pair in kept] == kept  # a subset, none twice, order kept
+                # a subset, none twice, order kept
+                assert [pair for pair in whole if pair in kept] == kept
             seen[i].update(key for key, _ in kept)
-    assert all(seen[i] == {key for key, _ in plain_row(i)} for i in range(37))  # every column has its turn
+    # every column has its turn
+    assert all(seen[i] == {key for key, _ in plain_row(i)} for i in range(37))
 
 
 def test_dropout_draws_every_number_and_every_column_equally_often():
     matrix = csr_array(np.ones((6000, 6), dtype=np.float32))
-    batch, _ = SparseDataset(matrix).take(np.arange(6000), dropout=(1, 3), generator=np.random.default_rng(0))
+    batch, _ = SparseDataset(matrix).take(
+        np.arange(6000), dropout=(1, 3), generator=np.random.default_rng(0)
+    )
     lengths = np.bincount(np.diff(batch.offsets.numpy()))
     assert lengths.tolist() == pytest.approx([0, 2000, 2000, 2000], abs=200)
     assert np.bincount(batch.ids.numpy()) == pytest.approx(np.full(6, 2000), abs=200)
@@ -137,7 +161,9 @@ DENSE = np.array([[0, 2, -1, 0], [0, 0, 0, 0], [3, 0, 0, 0.5]], dtype=np.float32
 
 
 @given(
-    entries=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([-2.0, -1.0, 0.0, 0.5, 4.0])), max_size=12),
+    entries=st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from([-2.0, -1.0, 0.0, 0.5, 4.0])), max_size=12
+    ),
     cut=st.integers(0, 12),
 )
 def test_unsorted_columns_duplicates_and_zeros(entries, cut):
@@ -163,7 +189,9 @@ def test_rows_out_of_range_are_rescaled_and_only_if_that_is_allowed(scale):
     if scale < 1:
         np.testing.assert_array_equal(canonical_rows(extreme, any_scale=False).toarray(), extreme)
     expected = DENSE / np.array([[2], [1], [3]])
-    np.testing.assert_allclose(canonical_rows(extreme, any_scale=True).toarray(), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        canonical_rows(extreme, any_scale=True).toarray(), expected, rtol=1e-6
+    )
     last_empty = canonical_rows(np.vstack([extreme, np.zeros((2, 4), np.float32)]), any_scale=True)
     np.testing.assert_allclose(last_empty.toarray()[:3], expected, rtol=1e-6)
 
@@ -182,14 +210,18 @@ def test_a_row_that_is_rescaled_changes_no_other():
 def test_a_row_that_cannot_be_rescaled_is_named():
     values = np.ones((3, 4), dtype=np.float32)
     values[2, 1] = -1e37
-    with pytest.raises(ValueError, match=r"X has the value -1e\+37 in row 2, and normalize=None .* up to 1e\+15"):
+    with pytest.raises(
+        ValueError, match=r"X has the value -1e\+37 in row 2, and normalize=None .* up to 1e\+15"
+    ):
         canonical_rows(values, any_scale=False)
     values[2, 1] = 1e15
     assert canonical_rows(values, any_scale=False).nnz == 12
 
 
 def test_duplicates_that_add_up_to_infinity_are_refused():
-    values = csr_array((np.full(2, 3e38, dtype=np.float32), np.array([1, 1]), np.array([0, 2])), shape=(1, 3))
+    values = csr_array(
+        (np.full(2, 3e38, dtype=np.float32), np.array([1, 1]), np.array([0, 2])), shape=(1, 3)
+    )
     with (
         np.errstate(over="ignore"),
         pytest.raises(ValueError, match="the same row and column that add up to infinity"),
@@ -198,14 +230,21 @@ def test_duplicates_that_add_up_to_infinity_are_refused():
 
 
 def test_columns_beyond_the_hash_functions_are_refused():
-    wide = csr_array((np.ones(2, np.float32), np.array([0, 2**32]), np.array([0, 1, 2])), shape=(2, 2**34))
-    with pytest.raises(ValueError, match=r"X has 17179869184 columns, .* make fewer, such as Hashing"):
+    wide = csr_array(
+        (np.ones(2, np.float32), np.array([0, 2**32]), np.array([0, 1, 2])), shape=(2, 2**34)
+    )
+    with pytest.raises(
+        ValueError, match=r"X has 17179869184 columns, .* make fewer, such as Hashing"
+    ):
         canonical_rows(wide, any_scale=True)
 
 
 DRAWS = np.random.default_rng(0)
 WIDER = csr_array(random_array((700, 50), density=0.1, rng=DRAWS, dtype=np.float32))
-TARGETS = {"numbers": DRAWS.integers(0, 5, 700), "indicators": DRAWS.integers(0, 2, (700, 3)).astype(np.float32)}
+TARGETS = {
+    "numbers": DRAWS.integers(0, 5, 700),
+    "indicators": DRAWS.integers(0, 2, (700, 3)).astype(np.float32),
+}
 WEIGHTS = {"weighted": DRAWS.random(700).astype(np.float32), "unweighted": None}
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -241,7 +280,9 @@ def test_dropout_on_a_device_keeps_the_order_of_columns(device):
     seen = set()
     for _ in range(60):
         for (batch, _), start in zip(
-            DeviceDataset(rows, torch.device(device)).batches(order, edges, dropout=(2, 4), generator=generator),
+            DeviceDataset(rows, torch.device(device)).batches(
+                order, edges, dropout=(2, 4), generator=generator
+            ),
             edges,
             strict=False,
         ):
@@ -252,14 +293,17 @@ def test_dropout_on_a_device_keeps_the_order_of_columns(device):
                 whole = WIDER.indices[WIDER.indptr[row] : WIDER.indptr[row + 1]].tolist()
                 kept = batch.ids[offsets[place] : offsets[place + 1]].tolist()
                 assert min(2, len(whole)) <= len(kept) <= min(4, len(whole))
-                assert [column for column in whole if column in kept] == kept  # a subset, none twice, order kept
+                # a subset, none twice, order kept
+                assert [column for column in whole if column in kept] == kept
                 seen |= {(row, column) for column in kept}
     assert all((order[0], column) in seen for column in WIDER.indices[WIDER.indptr[order[0]] :])
 
 
 @pytest.mark.gpu
 def test_rows_are_copied_to_a_device_once():
-    batches = SparseBatches(SparseDataset(WIDER), 100, shuffle=True, generator=np.random.default_rng(0), device="cuda")
+    batches = SparseBatches(
+        SparseDataset(WIDER), 100, shuffle=True, generator=np.random.default_rng(0), device="cuda"
+    )
     first = torch.cat([batch.ids for batch, _ in batches]).cpu()
     there = batches._on_device
     second = torch.cat([batch.ids for batch, _ in batches]).cpu()

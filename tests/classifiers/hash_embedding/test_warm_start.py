@@ -33,7 +33,9 @@ def test_warm_start_continues_training():
 
 def test_training_parameters_may_change_in_a_warm_start():
     model = HashEmbeddingClassifier(**SMALL, warm_start=True, max_epochs=2).fit(X, Y)
-    model.set_params(learning_rate=0.01, max_epochs=1, early_stopping=EarlyStopping(validation_fraction=0.2))
+    model.set_params(
+        learning_rate=0.01, max_epochs=1, early_stopping=EarlyStopping(validation_fraction=0.2)
+    )
     model.set_params(embedding=EmbeddingTables(train_pool=False, train_importance=False))
     before = weights_of(model)
     model.fit(X, Y)
@@ -74,9 +76,14 @@ def test_parameters_of_the_net_may_not_change_in_a_warm_start(parameter, value):
 
 def test_other_labels_and_columns_are_refused():
     model = HashEmbeddingClassifier(**SMALL, warm_start=True, max_epochs=2).fit(X, Y)
-    with pytest.raises(ValueError, match=r"the labels \['no', 'up'\]: it was trained with the labels \['no', 'yes'\]"):
+    with pytest.raises(
+        ValueError,
+        match=r"the labels \['no', 'up'\]: it was trained with the labels \['no', 'yes'\]",
+    ):
         model.fit(X, np.where(Y == "no", "no", "up"))
-    with pytest.raises(ValueError, match="X has 5 features, but HashEmbeddingClassifier is expecting 12 features"):
+    with pytest.raises(
+        ValueError, match="X has 5 features, but HashEmbeddingClassifier is expecting 12 features"
+    ):
         model.fit(X[:, :5], Y)
     model.set_params(warm_start=False).fit(X[:, :5], np.where(Y == "no", "no", "up"))
     assert model.n_features_in_ == 5

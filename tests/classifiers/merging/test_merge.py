@@ -30,7 +30,13 @@ X = csr_array((RNG.random((400, 90)) < 0.15) * RNG.integers(1, 4, (400, 90)), dt
 Y = np.array(["a", "b", "c"])[
     np.argmax(X.toarray().reshape(400, 3, 30).sum(axis=2) + RNG.normal(0, 1, (400, 3)), axis=1)
 ]
-SMALL = {"n_buckets": 300, "n_embeddings": 1000, "embedding_dim": 4, "random_state": 0, "max_epochs": 2}
+SMALL = {
+    "n_buckets": 300,
+    "n_embeddings": 1000,
+    "embedding_dim": 4,
+    "random_state": 0,
+    "max_epochs": 2,
+}
 PARTS = [slice(0, 50), slice(50, 200), slice(200, 400)]
 OPTIONS = [
     {},
@@ -64,7 +70,10 @@ def sums_of(model, name):
 
 def learned(model):
     """Return all that a model has learned."""
-    arrays = weights_of(model) | {"proba": model.predict_proba(X), "temperature": model.temperature_}
+    arrays = weights_of(model) | {
+        "proba": model.predict_proba(X),
+        "temperature": model.temperature_,
+    }
     for name, _ in model.net_.module_.named_parameters():
         if sums_of(model, name) is not None:
             arrays[f"sums of {name}"] = sums_of(model, name)
@@ -100,20 +109,36 @@ def slow_mean(models, name, factors, frequencies):
     df = np.rint(sum(factor * one for factor, one in zip(factors, frequencies, strict=True)))
     df = np.where(sum(frequencies), np.maximum(df, 1), 0)
     n = round(sum(factor * count for factor, count in zip(factors, n_rows, strict=True)))
-    idf = [np.log((1 + count) / (1 + one)) + 1 for count, one in zip([*n_rows, n], [*frequencies, df], strict=True)]
-    relative = [one / one[seen > 0].mean() for one, seen in zip(idf, [*frequencies, df], strict=True)]
+    idf = [
+        np.log((1 + count) / (1 + one)) + 1
+        for count, one in zip([*n_rows, n], [*frequencies, df], strict=True)
+    ]
+    relative = [
+        one / one[seen > 0].mean() for one, seen in zip(idf, [*frequencies, df], strict=True)
+    ]
     for row in range(len(merged)):
-        squares = [0.0 if one is None else factor * one[row] for factor, one in zip(factors, sums, strict=True)]
-        if name == "bag.importance" and (models[0].embedding or EmbeddingTables()).importance_init == "idf":
+        squares = [
+            0.0 if one is None else factor * one[row]
+            for factor, one in zip(factors, sums, strict=True)
+        ]
+        if (
+            name == "bag.importance"
+            and (models[0].embedding or EmbeddingTables()).importance_init == "idf"
+        ):
             if sum(squares) == 0:
-                squares = [factor * one[row] for factor, one in zip(factors, frequencies, strict=True)]
+                squares = [
+                    factor * one[row] for factor, one in zip(factors, frequencies, strict=True)
+                ]
             tables_row = [
-                table[row] * relative[-1][row] / own[row] for table, own in zip(tables, relative, strict=False)
+                table[row] * relative[-1][row] / own[row]
+                for table, own in zip(tables, relative, strict=False)
             ]
         else:
             tables_row = [table[row] for table in tables]
         if sum(squares):
-            merged[row] = sum(s * value for s, value in zip(squares, tables_row, strict=True)) / sum(squares)
+            merged[row] = sum(
+                s * value for s, value in zip(squares, tables_row, strict=True)
+            ) / sum(squares)
     return merged
 
 
@@ -122,13 +147,20 @@ def slow_mean(models, name, factors, frequencies):
 def test_it_is_the_slow_mean(options, factors):
     models = shards(**options)
     merged, factors = merge_classifiers(models, factors), factors or [1.0, 1.0, 1.0]
-    frequencies = [document_frequencies(model, part) for model, part in zip(models, PARTS, strict=True)]
+    frequencies = [
+        document_frequencies(model, part) for model, part in zip(models, PARTS, strict=True)
+    ]
     n_rows = np.array(factors) * [50, 150, 200]
     for name, value in weights_of(merged).items():
         if name.startswith("bag.") and not name.endswith("_extra_state"):
-            np.testing.assert_allclose(value, slow_mean(models, name, factors, frequencies), rtol=1e-5, atol=1e-7)
+            np.testing.assert_allclose(
+                value, slow_mean(models, name, factors, frequencies), rtol=1e-5, atol=1e-7
+            )
         elif name.startswith("head."):
-            expected = sum(n * weights_of(model)[name] for n, model in zip(n_rows, models, strict=True)) / n_rows.sum()
+            expected = (
+                sum(n * weights_of(model)[name] for n, model in zip(n_rows, models, strict=True))
+                / n_rows.sum()
+            )
             np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-7)
     for name, _ in merged.net_.module_.named_parameters():
         parts = [sums_of(model, name) for model in models]
@@ -171,7 +203,9 @@ def test_a_merged_model_trains_on_and_is_saved(tmp_path):
 
 def test_several_labels_and_hierarchical_softmax():
     indicator = np.stack([Y == "a", Y != "b"], axis=1).astype(int)
-    models = [HashEmbeddingClassifier(**SMALL, loss="ova").fit(X[part], indicator[part]) for part in PARTS]
+    models = [
+        HashEmbeddingClassifier(**SMALL, loss="ova").fit(X[part], indicator[part]) for part in PARTS
+    ]
     compare(merge_classifiers(models), merge_classifiers(models[::-1]), rtol=1e-4, atol=1e-6)
     tree = balanced_tree(3)
     models = [trained(part, loss="hsigmoid", tree=tree) for part in PARTS]
@@ -184,7 +218,12 @@ def test_several_labels_and_hierarchical_softmax():
     assert_as_good(*np.transpose(scores), margin=0)
 
 
-TEXTS = ["a fine funny film", "dull and far too long", "funny and fine acting", "too dull to sit through"] * 5
+TEXTS = [
+    "a fine funny film",
+    "dull and far too long",
+    "funny and fine acting",
+    "too dull to sit through",
+] * 5
 KINDS = ["good", "bad", "good", "bad"] * 5
 SMALL_TEXT = {"n_buckets": 2**10, "n_embeddings": 2**10, "random_state": 0}
 CALLS = {"TextClassifier": TextClassifier, "make_text_classifier": make_text_classifier}
@@ -192,14 +231,19 @@ CALLS = {"TextClassifier": TextClassifier, "make_text_classifier": make_text_cla
 
 @pytest.mark.parametrize("make", CALLS.values(), ids=CALLS)
 def test_classifiers_of_texts(make, tmp_path):
-    models = [make(**SMALL_TEXT, max_epochs=3).fit(TEXTS[part], KINDS[part]) for part in (slice(8), slice(8, 20))]
+    models = [
+        make(**SMALL_TEXT, max_epochs=3).fit(TEXTS[part], KINDS[part])
+        for part in (slice(8), slice(8, 20))
+    ]
     before = [model.predict_proba(TEXTS) for model in models]
     merged = merge_classifiers(models)
     assert merged.score(TEXTS, KINDS) == 1.0
     for model, probabilities in zip(models, before, strict=True):
         assert_same_bits(model.predict_proba(TEXTS), probabilities)
     save_model(merged, tmp_path / "model")
-    np.testing.assert_array_equal(load_model(tmp_path / "model").predict_proba(TEXTS), merged.predict_proba(TEXTS))
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "model").predict_proba(TEXTS), merged.predict_proba(TEXTS)
+    )
     if make is TextClassifier:
         assert merged.partial_fit(TEXTS, KINDS).score(TEXTS, KINDS) == 1.0
 
@@ -222,18 +266,27 @@ def test_models_that_differ_are_refused_by_name(other, message):
 def test_data_that_differ_are_refused_by_name():
     model = trained(PARTS[0])
     with pytest.raises(ValueError, match="classes_ is array"):
-        merge_classifiers([model, HashEmbeddingClassifier(**SMALL).fit(X, np.where(Y == "a", "a", "z"))])
+        merge_classifiers(
+            [model, HashEmbeddingClassifier(**SMALL).fit(X, np.where(Y == "a", "a", "z"))]
+        )
     with pytest.raises(ValueError, match="n_features_in_ is 90 in model 0 and 80 in model 1"):
         merge_classifiers([model, HashEmbeddingClassifier(**SMALL).fit(X[:, :80], Y)])
     with pytest.raises(ValueError, match="the tree of classes, which fit builds"):
         merge_classifiers([trained(part, loss="hsigmoid", tree="huffman") for part in PARTS])
     vectorizers = [HashingVectorizer(norm=norm) for norm in ("l1", "l2")]
-    models = [make_pipeline(one, HashEmbeddingClassifier(**SMALL)).fit(TEXTS, KINDS) for one in vectorizers]
+    models = [
+        make_pipeline(one, HashEmbeddingClassifier(**SMALL)).fit(TEXTS, KINDS)
+        for one in vectorizers
+    ]
     with pytest.raises(ValueError, match="norm is 'l1' in model 0 and 'l2' in model 1"):
         merge_classifiers(models)
     fitted = TextClassifier(**SMALL_TEXT, loss="softmax").fit(TEXTS, KINDS)
-    streamed = TextClassifier(**SMALL_TEXT, loss="softmax").partial_fit(TEXTS, KINDS, classes=["bad", "good"])
-    with pytest.raises(ValueError, match="of AutoNgramVectorizer, which depends on the training texts, is"):
+    streamed = TextClassifier(**SMALL_TEXT, loss="softmax").partial_fit(
+        TEXTS, KINDS, classes=["bad", "good"]
+    )
+    with pytest.raises(
+        ValueError, match="of AutoNgramVectorizer, which depends on the training texts, is"
+    ):
         merge_classifiers([fitted, streamed])
 
 
@@ -269,7 +322,10 @@ def test_labels_of_other_widths_and_callbacks_that_cannot_be_copied():
 def test_loaded_models_are_merged_by_their_step_sizes(tmp_path):
     found, expected = [], []
     for seed in SEEDS:
-        parts = [trained(part, embedding=EmbeddingTables(importance_init="ones"), random_state=seed) for part in PARTS]
+        parts = [
+            trained(part, embedding=EmbeddingTables(importance_init="ones"), random_state=seed)
+            for part in PARTS
+        ]
         expected.append(merge_classifiers(parts).score(X, Y))
         for number, part in enumerate(parts):
             folder = tmp_path / f"{seed} {number}"
@@ -283,7 +339,17 @@ def test_wrong_arguments():
     model = trained(PARTS[0])
     with pytest.raises(ValueError, match="at least one model"):
         merge_classifiers([])
-    for weights in ([1.0], 1.0, [1.0, 0.0], [-1.0, 1.0], [1.0, np.nan], [1e30, 1.0], [1e-30, 1.0], ["a", 1], [1j, 1]):
+    for weights in (
+        [1.0],
+        1.0,
+        [1.0, 0.0],
+        [-1.0, 1.0],
+        [1.0, np.nan],
+        [1e30, 1.0],
+        [1e-30, 1.0],
+        ["a", 1],
+        [1j, 1],
+    ):
         with pytest.raises(ValueError, match="a weight from 1e-06 to 1e"):
             merge_classifiers([model, model], weights)
     with pytest.raises(TypeError, match="needs a list of models, got a Pipeline"):
@@ -292,6 +358,8 @@ def test_wrong_arguments():
         merge_classifiers([SGDClassifier()])
     with pytest.raises(TypeError, match="got a Pipeline that ends in a SGDClassifier"):
         merge_classifiers([make_pipeline(HashingVectorizer(), SGDClassifier())])
-    pipeline = make_pipeline(HashingVectorizer(), HashEmbeddingClassifier(**SMALL)).fit(TEXTS, KINDS)
+    pipeline = make_pipeline(HashingVectorizer(), HashEmbeddingClassifier(**SMALL)).fit(
+        TEXTS, KINDS
+    )
     with pytest.raises(TypeError, match="model 0 is a HashEmbeddingClassifier, model 1 a Pipeline"):
         merge_classifiers([model, pipeline])

@@ -16,12 +16,20 @@ from tests.trainings import assert_same_bits
 RNG = np.random.default_rng(0)
 BITS = RNG.integers(0, 2, (600, 96), dtype=np.uint8)
 # Three classes by sums of bits, with noise.
-LABELS = np.array(["low", "middle", "top"])[np.digitize(BITS[:, :6].sum(axis=1) + RNG.normal(0, 0.3, 600), [2.5, 3.5])]
+LABELS = np.array(["low", "middle", "top"])[
+    np.digitize(BITS[:, :6].sum(axis=1) + RNG.normal(0, 0.3, 600), [2.5, 3.5])
+]
 
 
 def small(**parameters) -> SGNNClassifier:
     return SGNNClassifier(
-        **{"hidden_layer_sizes": (32, 16), "max_epochs": 8, "learning_rate": 0.006, "random_state": 0} | parameters
+        **{
+            "hidden_layer_sizes": (32, 16),
+            "max_epochs": 8,
+            "learning_rate": 0.006,
+            "random_state": 0,
+        }
+        | parameters
     )
 
 
@@ -43,7 +51,9 @@ def test_labels_and_probabilities_are_nearly_those_before(trained):
 
 def test_fit_is_to_train_and_to_quantise(trained):
     fitted = QuantizedSGNNClassifier(small()).fit(BITS[:400], LABELS[:400])
-    assert np.array_equal(fitted.decision_function(BITS), quantize_classifier(trained).decision_function(BITS))
+    assert np.array_equal(
+        fitted.decision_function(BITS), quantize_classifier(trained).decision_function(BITS)
+    )
     weight = np.where(LABELS == "low", 0.0, 1.0)
     weighted = QuantizedSGNNClassifier(small()).fit(BITS, LABELS, sample_weight=weight)
     assert "low" not in weighted.predict(BITS)
@@ -57,7 +67,9 @@ def test_bits_signs_and_packed_bits():
     signs = (2 * BITS.astype(np.int8) - 1).astype(np.int8)
     trained = small().fit(signs, LABELS)
     assert (quantize_classifier(trained).predict(signs) == trained.predict(signs)).mean() > 0.99
-    with pytest.raises(ValueError, match="takes rows of bytes, an array of uint8, got one of float64"):
+    with pytest.raises(
+        ValueError, match="takes rows of bytes, an array of uint8, got one of float64"
+    ):
         by_packed.predict(packed.astype(float))
 
 
@@ -88,9 +100,13 @@ def test_size_report(trained):
     sizes = {part.part: (part.before, part.after) for part in report}
     assert sizes["layer 1 weights"] == (4 * 96 * 32, 96 * 32)
     assert sizes["layer 3 weights"] == (4 * 16 * 3, 16 * 3)
-    totals = [sum(values) for values in zip(*[(part.before, part.after) for part in report[:-1]], strict=True)]
+    totals = [
+        sum(values)
+        for values in zip(*[(part.before, part.after) for part in report[:-1]], strict=True)
+    ]
     assert (report[-1].part, [report[-1].before, report[-1].after]) == ("total", totals)
-    # What is counted before is what was learned, in four bytes each, and eight for each of standardising.
+    # What is counted before is what was learned, in four bytes each, and eight for each of
+    # standardising.
     assert report[-1].before == 4 * trained.n_parameters_ + 8 * 97
 
 

@@ -14,11 +14,14 @@ MATRIX = RNG.integers(0, 100, (37, 5)).astype(np.uint8)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("weights", [None, RNG.random(37).astype(np.float32)], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize(
+    "weights", [None, RNG.random(37).astype(np.float32)], ids=["unweighted", "weighted"]
+)
 def test_batches_on_cuda_are_those_of_the_cpu(weights):
     rows = DenseDataset(MATRIX, np.arange(37), weights)
     here, there = (
-        Batches(rows, 10, shuffle=True, generator=np.random.default_rng(0), device=device) for device in ("cpu", "cuda")
+        Batches(rows, 10, shuffle=True, generator=np.random.default_rng(0), device=device)
+        for device in ("cpu", "cuda")
     )
     for (batch, targets), (batch_there, targets_there) in zip(here, there, strict=True):
         assert batch_there.values.is_cuda

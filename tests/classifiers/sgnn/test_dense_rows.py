@@ -1,4 +1,6 @@
-"""Rows of a matrix: what is gathered, in which dtype, and that nothing is copied or widened without need."""
+"""Rows of a matrix: what is gathered, in which dtype, and that nothing is copied or widened without
+need.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def test_batches_hold_every_row_once(shuffle):
     order = np.concatenate([targets.numpy() for _, targets in seen])
     assert sorted(order.tolist()) == list(range(37))
     assert (order.tolist() == list(range(37))) != shuffle
-    assert np.array_equal(np.concatenate([batch.values.numpy() for batch, _ in seen]), MATRIX[order])
+    assert np.array_equal(
+        np.concatenate([batch.values.numpy() for batch, _ in seen]), MATRIX[order]
+    )
 
 
 def test_batches_on_another_device_are_made_of_one_copy():

@@ -21,7 +21,13 @@ BITS = (RNG.integers(0, 2, (3, 64))[TARGETS] ^ (RNG.random((300, 64)) < 0.3)).as
 PACKED = np.packbits(BITS, axis=1)
 LABELS = np.array(["politics", "sport", "weather"])[TARGETS]
 TRAIN, TEST = slice(0, 200), slice(200, 300)
-SMALL = {"hidden_layer_sizes": (16, 8), "max_epochs": 15, "random_state": 0, "learning_rate": 0.01, "batch_size": 32}
+SMALL = {
+    "hidden_layer_sizes": (16, 8),
+    "max_epochs": 15,
+    "random_state": 0,
+    "learning_rate": 0.01,
+    "batch_size": 32,
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +36,9 @@ def fitted():
 
 
 def weights_of(model):
-    return {name: value.numpy().tobytes() for name, value in model.net_.module_.state_dict().items()}
+    return {
+        name: value.numpy().tobytes() for name, value in model.net_.module_.state_dict().items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -42,7 +50,10 @@ def weights_of(model):
         {"loss": "ova"},
         {"schedule": Schedule("linear", average=True)},
         {"batch_size": 1, "max_epochs": 3, "learning_rate": 0.003},
-        {"schedule": Schedule("linear", plateau=(9, 0.5)), "early_stopping": EarlyStopping(validation_fraction=0.2)},
+        {
+            "schedule": Schedule("linear", plateau=(9, 0.5)),
+            "early_stopping": EarlyStopping(validation_fraction=0.2),
+        },
         {"class_weight": "balanced"},
     ],
     ids=str,
@@ -54,7 +65,9 @@ def test_it_learns_with_every_option(options):
 
 
 def test_its_calibration_is_a_temperature_and_is_saved(tmp_path):
-    model, same = (SGNNClassifier(**SMALL, calibrate=one).fit(BITS, LABELS) for one in ("auto", "temperature"))
+    model, same = (
+        SGNNClassifier(**SMALL, calibrate=one).fit(BITS, LABELS) for one in ("auto", "temperature")
+    )
     assert model.temperature_ != 1
     assert_same_bits(same.predict_proba(BITS), model.predict_proba(BITS))
     save_model(model.partial_fit(BITS[TEST], LABELS[TEST]), tmp_path / "model")
@@ -74,7 +87,9 @@ def test_packed_rows_make_the_same_model_to_the_last_bit():
     packed.set_params(packed=False)  # what rows are is what they were in fit
     plain.set_params(packed=True)
     assert_same_bits(
-        packed.predict_proba(PACKED).tobytes(), plain.predict_proba(BITS.astype(np.float32)).tobytes(), expected
+        packed.predict_proba(PACKED).tobytes(),
+        plain.predict_proba(BITS.astype(np.float32)).tobytes(),
+        expected,
     )
 
 
@@ -89,7 +104,11 @@ def test_no_more_than_a_batch_is_unpacked_at_once(monkeypatch):
 
     monkeypatch.setattr(_layers.DenseNetwork, "unpack", unpack)
     many = np.repeat(BITS, 20, axis=0)
-    model = SGNNClassifier(**SMALL | {"max_epochs": 1}).set_params(batch_size=50).fit(many, np.repeat(LABELS, 20))
+    model = (
+        SGNNClassifier(**SMALL | {"max_epochs": 1})
+        .set_params(batch_size=50)
+        .fit(many, np.repeat(LABELS, 20))
+    )
     assert max(widths) == 1024
     assert widths.count(50) == 120
     widths.clear()
@@ -100,12 +119,16 @@ def test_no_more_than_a_batch_is_unpacked_at_once(monkeypatch):
 def test_scores_are_the_module_by_hand(fitted):
     module = fitted.net_.module_
     out = (BITS - BITS[TRAIN].mean(axis=0)) / np.sqrt(BITS[TRAIN].var(axis=0).mean())
-    for place, layer in enumerate(layers := [layer for layer in module.head if isinstance(layer, torch.nn.Linear)]):
+    for place, layer in enumerate(
+        layers := [layer for layer in module.head if isinstance(layer, torch.nn.Linear)]
+    ):
         out = out @ layer.weight.detach().numpy().T + layer.bias.detach().numpy()
         out = np.maximum(out, 0) if place + 1 < len(layers) else out
     np.testing.assert_allclose(fitted.decision_function(BITS), out, rtol=1e-4, atol=1e-4)
     odds = np.exp(out)
-    np.testing.assert_allclose(fitted.predict_proba(BITS), odds / odds.sum(axis=1, keepdims=True), atol=1e-4)
+    np.testing.assert_allclose(
+        fitted.predict_proba(BITS), odds / odds.sum(axis=1, keepdims=True), atol=1e-4
+    )
     assert fitted.predict(BITS).tolist() == fitted.classes_[out.argmax(axis=1)].tolist()
     assert fitted.n_parameters_ == 64 * 16 + 16 + 16 * 8 + 8 + 8 * 3 + 3
     best = fitted.predict_topk(BITS[:1], k=2)[0]
@@ -128,7 +151,13 @@ def test_parts_are_learned_one_after_the_other():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("hidden_layer_sizes", (16,)), ("dropout", 0.1), ("input_dropout", 0.1), ("loss", "ova"), ("packed", True)],
+    [
+        ("hidden_layer_sizes", (16,)),
+        ("dropout", 0.1),
+        ("input_dropout", 0.1),
+        ("loss", "ova"),
+        ("packed", True),
+    ],
 )
 def test_parameters_of_the_net_may_not_change_in_a_warm_start(name, value):
     model = SGNNClassifier(**SMALL | {"max_epochs": 1}, warm_start=True).fit(BITS, LABELS)
@@ -139,7 +168,9 @@ def test_parameters_of_the_net_may_not_change_in_a_warm_start(name, value):
         model.set_params(**{name: value}).fit(BITS, LABELS)
 
 
-@pytest.mark.parametrize("rows", [BITS.astype(np.int64), BITS.astype(np.float32), BITS.astype(bool), BITS.tolist()])
+@pytest.mark.parametrize(
+    "rows", [BITS.astype(np.int64), BITS.astype(np.float32), BITS.astype(bool), BITS.tolist()]
+)
 def test_packed_rows_are_bytes(rows):
     model = SGNNClassifier(**SMALL | {"max_epochs": 1}, packed=True)
     message = r"SGNNClassifier\(packed=True\) takes rows of bytes, an array of uint8, got one of .* numpy.packbits"
@@ -150,7 +181,8 @@ def test_packed_rows_are_bytes(rows):
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_epochs"), [(1, 20), (50_000, 20), (52_631, 19), (100_000, 10), (200_001, 5), (10**7, 5)]
+    ("n_rows", "n_epochs"),
+    [(1, 20), (50_000, 20), (52_631, 19), (100_000, 10), (200_001, 5), (10**7, 5)],
 )
 def test_the_automatic_number_of_epochs(n_rows, n_epochs):
     assert SGNNClassifier()._settings(n_rows, 0).max_epochs == n_epochs
@@ -162,7 +194,10 @@ def test_the_automatic_number_of_epochs(n_rows, n_epochs):
 def test_cuda_learns_what_the_cpu_learns(packed, tmp_path):
     rows = PACKED if packed else BITS
     still = {"dropout": 0.0, "input_dropout": 0.0, "packed": packed}
-    models = [SGNNClassifier(**SMALL | still, device=device).fit(rows, LABELS) for device in ("cpu", "cuda")]
+    models = [
+        SGNNClassifier(**SMALL | still, device=device).fit(rows, LABELS)
+        for device in ("cpu", "cuda")
+    ]
     assert next(models[1].net_.module_.parameters()).is_cuda
     assert_near(models[1].predict_proba(rows), models[0].predict_proba(rows), atol=1e-2)
     dropping = SGNNClassifier(**SMALL, packed=packed, device="cuda").fit(rows, LABELS)

@@ -1,4 +1,6 @@
-"""Layers in integers: exactly what the definition says, and close to the layers that they were made of."""
+"""Layers in integers: exactly what the definition says, and close to the layers that they were made
+of.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def test_scores_equal_the_oracle(seed, sizes, exponents, kind):
     else:
         rows = rng.integers(0, 2, shape).astype(float)
         rows = 2 * rows - 1 if kind == "signs" else rows
-    assert integer_scores(layers, rows).tolist() == [integer_scores_of_row(layers, row) for row in rows]
+    assert integer_scores(layers, rows).tolist() == [
+        integer_scores_of_row(layers, row) for row in rows
+    ]
 
 
 def test_halves_are_rounded_to_even():
@@ -67,7 +71,8 @@ def test_integer_scores_are_close_to_float_scores(sizes):
     expected = float_scores(weights, biases, rows)
     layers = integer_layers(weights, biases)
     assert np.abs(integer_scores(layers, rows) - expected).max() < 0.05 * expected.std()
-    # Nearly all of the difference is that of the weights: what goes from layer to layer has bits to spare.
+    # Nearly all of the difference is that of the weights: what goes from layer to layer has bits to
+    # spare.
     rounded = [np.abs(w).max(axis=1, keepdims=True) / 127 for w in weights]
     rounded = [np.rint(w / scale) * scale for w, scale in zip(weights, rounded, strict=True)]
     exact = float_scores(rounded, biases, rows)
@@ -90,7 +95,9 @@ def test_inactive_units_and_large_biases_are_quantized():
     assert integer_scores(integer_layers(weights, biases), rows) == pytest.approx(
         float_scores(weights, biases, rows), rel=0.02
     )
-    silent = integer_layers([np.array([[1.0]]), np.array([[2.0]])], [np.array([-9.0]), np.array([0.25])])
+    silent = integer_layers(
+        [np.array([[1.0]]), np.array([[2.0]])], [np.array([-9.0]), np.array([0.25])]
+    )
     assert integer_scores(silent, np.array([[1.0], [-1.0]])).tolist() == [[0.25], [0.25]]
 
 

@@ -1,4 +1,6 @@
-"""Sums of hash embeddings of a document alone; against plain loops in test_score_bags, with gradients in tests/nn."""
+"""Sums of hash embeddings of a document alone; against plain loops in test_score_bags, with
+gradients in tests/nn.
+"""
 
 import numpy as np
 from hypothesis import given, settings
@@ -25,7 +27,9 @@ def make_tables(variant, n_hashes, dtype=np.float64):
     rng = np.random.default_rng(0)
     if variant == STANDARD:
         return rng.normal(size=(N_ROWS, WIDTH)).astype(dtype), None
-    return rng.normal(size=(N_SLOTS, WIDTH)).astype(dtype), rng.normal(size=(N_ROWS, n_hashes)).astype(dtype)
+    return rng.normal(size=(N_SLOTS, WIDTH)).astype(dtype), rng.normal(
+        size=(N_ROWS, n_hashes)
+    ).astype(dtype)
 
 
 def embed(ids, offsets, counts, pool, importance, constants, layout):
@@ -51,5 +55,7 @@ def test_a_document_depends_on_its_values_alone(lengths, seed, variant, norm, ap
     together = embed(ids, offsets, counts, pool, importance, constants_of(2), layout).documents
     for document, length in enumerate(lengths):
         own = slice(offsets[document], offsets[document + 1])
-        alone = embed(ids[own], np.array([0, length]), counts[own], pool, importance, constants_of(2), layout).documents
+        alone = embed(
+            ids[own], np.array([0, length]), counts[own], pool, importance, constants_of(2), layout
+        ).documents
         assert alone.tobytes() == together[document].tobytes()

@@ -1,4 +1,6 @@
-"""Rows of ids in both tables, and counts of rows, against recorded values and the hash functions in Python."""
+"""Rows of ids in both tables, and counts of rows, against recorded values and the hash functions in
+Python.
+"""
 
 from collections import Counter
 
@@ -21,7 +23,8 @@ from ...oracles.hashing import hash_slots
 
 VARIANTS = IMPROVED, PAPER, STANDARD
 
-# Of hash specification 2, for seed 0 and tables of 10**7 and 10**6 rows: computed with Python's integers.
+# Of hash specification 2, for seed 0 and tables of 10**7 and 10**6 rows: computed with Python's
+# integers.
 KEYS = [0, 1, 2, 12345, 2**31 - 2, 2**31 - 1, 2**32 - 1]  # as in hash specification 1
 WIDE_KEYS = [2**32, 2**32 + 1, 2**32 + 12345, 2**45 + 12345, 2**62 + 7, 2**63 - 1, -(2**63), -1]
 GOLDEN_ROWS = [
@@ -64,7 +67,9 @@ def test_zeros_for_the_first_constants_leave_ids_as_they_are(variant):
     ids = np.array([0, 5, 999, 5])
     rows, slots = locate_ids(ids, constants, 1000, 10**6, variant)
     assert rows.tolist() == ids.tolist()
-    expected = ids[:, None] if variant == STANDARD else bags.locate_ids(ids, IMPROVED, 2, 1000, 10**6)[1]
+    expected = (
+        ids[:, None] if variant == STANDARD else bags.locate_ids(ids, IMPROVED, 2, 1000, 10**6)[1]
+    )
     assert slots.tolist() == expected.tolist()
 
 
@@ -86,7 +91,9 @@ def test_recorded_rows_and_slots(variant):
     n_slots=st.integers(1, 2**31 - 1),
     variant=st.sampled_from(VARIANTS),
 )
-def test_rows_and_slots_are_those_of_the_hash_functions(ids, seed, n_hashes, n_rows, n_slots, variant):
+def test_rows_and_slots_are_those_of_the_hash_functions(
+    ids, seed, n_hashes, n_rows, n_slots, variant
+):
     ids = np.array(ids, dtype=np.int64)
     rows, slots = locate_ids(ids, constants_of(n_hashes, seed), n_rows, n_slots, variant)
     expected_rows, expected_slots = bags.locate_ids(ids, variant, n_hashes, n_rows, n_slots, seed)
@@ -102,13 +109,17 @@ def test_rows_and_slots_are_those_of_the_hash_functions(ids, seed, n_hashes, n_r
     is_hashed=st.booleans(),
     variant=st.sampled_from(VARIANTS),
 )
-def test_columns_of_32_bits_are_located_as_ids(columns, n_columns, seed, n_hashes, is_hashed, variant):
+def test_columns_of_32_bits_are_located_as_ids(
+    columns, n_columns, seed, n_hashes, is_hashed, variant
+):
     constants = constants_of(n_hashes, seed)
     constants[0] *= np.uint64(is_hashed)
     columns = np.resize(np.array(columns, dtype=np.int64), n_columns if columns else 0)
     arguments = constants, 2**31 - 1, 10**6, variant
     for found, expected in zip(
-        locate_ids(columns.astype(np.int32), *arguments), locate_ids(columns, *arguments), strict=True
+        locate_ids(columns.astype(np.int32), *arguments),
+        locate_ids(columns, *arguments),
+        strict=True,
     ):
         np.testing.assert_array_equal(found, expected)
         assert (found.dtype, found.shape) == (expected.dtype, expected.shape)

@@ -13,17 +13,23 @@ from tests.trainings import assert_same_bits
 SLOTS = np.array([2, 3, 5, 8, 13, 21, 34, 55])
 
 
-def drawn(slots=SLOTS, *, n_rows=20, n_classes=3, n_hashes=1, norm="l2", scale=1.0, seed=0, **options):
+def drawn(
+    slots=SLOTS, *, n_rows=20, n_classes=3, n_hashes=1, norm="l2", scale=1.0, seed=0, **options
+):
     """Return a problem of random rows, and their values before they were normalized, by slot."""
     rng = np.random.default_rng(seed)
     matrix = random_matrix(n_rows, len(slots), 0.5, "csr", np.float32, random_state=rng)
     matrix.sort_indices()
     sizes = np.asarray(matrix.multiply(matrix).sum(axis=1), dtype=np.float64).ravel()
     raw = [
-        {int(slots[column]): float(matrix[row, column]) for column in matrix[[row]].indices} for row in range(n_rows)
+        {int(slots[column]): float(matrix[row, column]) for column in matrix[[row]].indices}
+        for row in range(n_rows)
     ]
     # Every value has a column for each hash: here the same one, as if they collided.
-    columns, values = np.repeat(matrix.indices.astype(np.int32), n_hashes), np.repeat(matrix.data, n_hashes)
+    columns, values = (
+        np.repeat(matrix.indices.astype(np.int32), n_hashes),
+        np.repeat(matrix.data, n_hashes),
+    )
     offsets = n_hashes * matrix.indptr.astype(np.int64)
     normalize_rows(values, offsets, norm, n_hashes)
     values *= np.float32(scale)
@@ -31,7 +37,9 @@ def drawn(slots=SLOTS, *, n_rows=20, n_classes=3, n_hashes=1, norm="l2", scale=1
     rows = LinearRows(offsets, columns, values, labels)
     costs = rng.random(n_rows).astype(np.float32) + np.float32(0.5)
     options = {"sizes": sizes} | options
-    return LinearProblem(rows, costs, np.asarray(slots), n_classes, norm, scale, n_hashes=n_hashes, **options), raw
+    return LinearProblem(
+        rows, costs, np.asarray(slots), n_classes, norm, scale, n_hashes=n_hashes, **options
+    ), raw
 
 
 def by_slot(problem):
@@ -45,12 +53,16 @@ def by_slot(problem):
 
 
 def assert_rows(problem, raw, kept):
-    """Check that the rows have some of their values, normalized anew, and the sums of squares of these."""
+    """Check that the rows have some of their values, normalized anew, and the sums of squares of
+    these.
+    """
     for found, size, values in zip(by_slot(problem), problem.sizes, raw, strict=True):
         own = {slot: value for slot, value in values.items() if slot in kept}
         power = 2 if problem.norm == "l2" else 1
         norm = sum(value**power for value in own.values()) ** (1 / power)
-        assert found == pytest.approx({slot: problem.scale * value / norm for slot, value in own.items()}, rel=1e-5)
+        assert found == pytest.approx(
+            {slot: problem.scale * value / norm for slot, value in own.items()}, rel=1e-5
+        )
         assert size == pytest.approx(sum(value**2 for value in own.values()), rel=1e-5)
 
 
@@ -66,7 +78,8 @@ def test_rows_in_the_columns_of_another_problem(norm, n_hashes):
     assert_rows(found, raw, {3, 8, 34})
     assert_same_bits((found.rows.labels, found.costs), (problem.rows.labels, problem.costs))
     assert_rows(problem, raw, set(SLOTS))  # as before
-    assert any(not row for row in by_slot(found))  # rows may be left without columns: their size is 0
+    # rows may be left without columns: their size is 0
+    assert any(not row for row in by_slot(found))
 
 
 def test_columns_above_all_others_are_dropped():
@@ -100,7 +113,9 @@ def test_each_fold_is_scored_by_models_of_the_others(n_classes, n_trained, share
     problems, strengths = [drawn(n_classes=n_classes, seed=seed)[0] for seed in (0, 1)], [0.5, 4.0]
     fold_of = np.random.default_rng(0).permutation(20) % 3
     options = {"seed": 7, "n_epochs": 5}
-    results = cross_validate(problems, fold_of, strengths, n_threads=2, n_trained=n_trained, share=share, **options)
+    results = cross_validate(
+        problems, fold_of, strengths, n_threads=2, n_trained=n_trained, share=share, **options
+    )
     assert len(results) == 2
     for problem, result in zip(problems, results, strict=True):
         margins = np.empty((2, 20, n_classes))
@@ -114,7 +129,9 @@ def test_each_fold_is_scored_by_models_of_the_others(n_classes, n_trained, share
             for at, strength in enumerate(strengths):
                 margins[at, row] = valid.scores(*minimized(train, strength, **options))[0]
         np.testing.assert_allclose(result.sizes, sizes, rtol=1e-6)
-        np.testing.assert_allclose(result.margins, margins + (0 if share is None else share * odds), atol=1e-5)
+        np.testing.assert_allclose(
+            result.margins, margins + (0 if share is None else share * odds), atol=1e-5
+        )
         if share is None:
             np.testing.assert_allclose(result.odds, odds, atol=1e-5)
         else:

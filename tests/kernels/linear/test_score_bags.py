@@ -28,7 +28,9 @@ def make_model(layout, *, n_hashes=2, width=6, n_classes=3, half=-1.0, base=0.0)
     output_dim += n_hashes if layout.append_weight and not standard else 0
     weight, bias = rng.normal(size=(output_dim, n_classes)), rng.normal(size=n_classes)
     constants = np.array(constants_of(n_hashes), dtype=np.uint64)
-    return BagScorer(pool, importance, constants, layout, weight, bias, rng.normal(size=n_classes), half, base)
+    return BagScorer(
+        pool, importance, constants, layout, weight, bias, rng.normal(size=n_classes), half, base
+    )
 
 
 def make_rows(n_rows=40, longest=30):
@@ -47,7 +49,10 @@ def score(model, indices, indptr, counts, blocks=None):
     labels = np.full(n_rows, -1)
     lengths = np.full(n_rows, np.nan)
     blocks = blocks or [slice(0, n_rows)]
-    finite = [score_bags(model, indices, indptr, counts, block, scores, labels, lengths) for block in blocks]
+    finite = [
+        score_bags(model, indices, indptr, counts, block, scores, labels, lengths)
+        for block in blocks
+    ]
     assert np.array_equal(labels, scores.argmax(axis=1))
     assert all(finite)
     return scores, lengths
@@ -62,13 +67,30 @@ def located(model, indices, variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(
     ("concat", "append_weight", "n_hashes", "width"),
-    [(False, True, 1, 4), (True, False, 1, 3), (True, True, 2, 6), (False, False, 3, 9), (False, True, 2, 5)],
+    [
+        (False, True, 1, 4),
+        (True, False, 1, 3),
+        (True, True, 2, 6),
+        (False, False, 3, 9),
+        (False, True, 2, 5),
+    ],
 )
-def test_scores_have_the_bits_of_the_training_kernels(variant, norm, concat, append_weight, n_hashes, width):
-    model = make_model(BagLayout(variant, concat, append_weight, norm), n_hashes=n_hashes, width=width)
+def test_scores_have_the_bits_of_the_training_kernels(
+    variant, norm, concat, append_weight, n_hashes, width
+):
+    model = make_model(
+        BagLayout(variant, concat, append_weight, norm), n_hashes=n_hashes, width=width
+    )
     indices, indptr, counts = make_rows()
     rows_and_slots = located(model, indices, variant)
-    arguments = (*rows_and_slots, indptr.astype(np.int64), counts, model.pool, model.importance, model.layout)
+    arguments = (
+        *rows_and_slots,
+        indptr.astype(np.int64),
+        counts,
+        model.pool,
+        model.importance,
+        model.layout,
+    )
     documents = embed_bags(*arguments).documents
     expected = (documents.astype(np.float64) @ model.weight + model.bias).astype(np.float32)
     scores, _ = score(model, indices, indptr, counts)
@@ -78,14 +100,20 @@ def test_scores_have_the_bits_of_the_training_kernels(variant, norm, concat, app
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize(("append_weight", "n_hashes", "width"), [(False, 2, 6), (False, 3, 2), (True, 2, 6)])
+@pytest.mark.parametrize(
+    ("append_weight", "n_hashes", "width"), [(False, 2, 6), (False, 3, 2), (True, 2, 6)]
+)
 @pytest.mark.parametrize("base", [0.0, 1.5])
-def test_lengths_and_the_move_towards_the_class_shares(variant, append_weight, n_hashes, width, base):
+def test_lengths_and_the_move_towards_the_class_shares(
+    variant, append_weight, n_hashes, width, base
+):
     layout = BagLayout(variant, False, append_weight, 2)
     indices, indptr, counts = make_rows(longest=6)
     raw = make_model(layout, n_hashes=n_hashes, width=width)
     rows_and_slots = located(raw, indices, variant)
-    squares = plain.squared_lengths(*rows_and_slots, indptr, counts, raw.pool, raw.importance, layout)
+    squares = plain.squared_lengths(
+        *rows_and_slots, indptr, counts, raw.pool, raw.importance, layout
+    )
     expected = np.sqrt(np.maximum(squares - base, 0))
     assert len(expected) > np.count_nonzero(expected == 0) > 3
     own, _ = score(raw, indices, indptr, counts)
@@ -120,7 +148,10 @@ def test_blocks_wide_indices_and_scores_left_out_change_nothing():
         assert np.array_equal(again[0], scores)
         assert np.array_equal(again[1], lengths)
     labels, measured = np.empty(300, dtype=np.int64), np.empty(300)
-    assert score_bags(model, indices, indptr, counts, slice(0, 300), np.empty((0, 3)), labels, measured)  # of no scores
+    # of no scores
+    assert score_bags(
+        model, indices, indptr, counts, slice(0, 300), np.empty((0, 3)), labels, measured
+    )
     assert np.array_equal(labels, scores.argmax(axis=1))
     assert np.array_equal(measured, lengths)
 
@@ -134,7 +165,11 @@ def test_scores_that_are_not_finite_are_reported(value):
 
 
 def inspect(indices, indptr, data, n_columns=10):
-    arrays = (np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32), np.array(data, dtype=np.float32))
+    arrays = (
+        np.array(indices, dtype=np.int32),
+        np.array(indptr, dtype=np.int32),
+        np.array(data, dtype=np.float32),
+    )
     return inspect_rows(*arrays, n_columns)
 
 

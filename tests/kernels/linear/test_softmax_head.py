@@ -11,9 +11,15 @@ from sklearn_hashnlp.kernels.linear._softmax_head import softmax_head
 
 def draw(n_rows, width, n_classes, dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
-    inputs, weight, bias = (rng.normal(size=shape) for shape in ((n_rows, width), (n_classes, width), n_classes))
+    inputs, weight, bias = (
+        rng.normal(size=shape) for shape in ((n_rows, width), (n_classes, width), n_classes)
+    )
     targets, row_weights = rng.integers(0, n_classes, n_rows), rng.random(n_rows)
-    return *(array.astype(dtype) for array in (inputs, weight, bias)), targets, row_weights.astype(dtype)
+    return (
+        *(array.astype(dtype) for array in (inputs, weight, bias)),
+        targets,
+        row_weights.astype(dtype),
+    )
 
 
 def plain_loss(inputs, weight, bias, targets, row_weights):
@@ -22,7 +28,12 @@ def plain_loss(inputs, weight, bias, targets, row_weights):
 
 
 @settings(max_examples=30)
-@given(n_rows=st.integers(1, 6), width=st.integers(1, 5), n_classes=st.integers(1, 5), weighted=st.booleans())
+@given(
+    n_rows=st.integers(1, 6),
+    width=st.integers(1, 5),
+    n_classes=st.integers(1, 5),
+    weighted=st.booleans(),
+)
 def test_loss_scores_and_gradients(n_rows, width, n_classes, weighted):
     inputs, weight, bias, targets, row_weights = draw(n_rows, width, n_classes)
     kept = [array.copy() for array in (inputs, weight, bias, targets, row_weights)]
@@ -30,7 +41,9 @@ def test_loss_scores_and_gradients(n_rows, width, n_classes, weighted):
         row_weights = np.ones(n_rows)
     result = softmax_head(inputs, weight, bias, targets, row_weights if weighted else None)
     np.testing.assert_allclose(result.scores, inputs @ weight.T + bias, rtol=1e-12, atol=1e-12)
-    assert result.loss == pytest.approx(plain_loss(inputs, weight, bias, targets, row_weights), rel=1e-12, abs=1e-14)
+    assert result.loss == pytest.approx(
+        plain_loss(inputs, weight, bias, targets, row_weights), rel=1e-12, abs=1e-14
+    )
     for array, gradient in ((inputs, result.inputs), (weight, result.weight), (bias, result.bias)):
         expected = np.empty_like(array)
         for place in np.ndindex(array.shape):
@@ -55,7 +68,9 @@ def test_single_precision_is_close_and_stays_single():
 
 def test_scores_that_an_exponential_cannot_hold():
     inputs, bias = np.array([[1.0], [-1.0]], dtype=np.float32), np.zeros(2, dtype=np.float32)
-    result = softmax_head(inputs, np.array([[1e4], [-1e4]], dtype=np.float32), bias, np.array([0, 0]), None)
+    result = softmax_head(
+        inputs, np.array([[1e4], [-1e4]], dtype=np.float32), bias, np.array([0, 0]), None
+    )
     assert result.loss == 1e4  # nothing in the first row, 2e4 in the second
     np.testing.assert_array_equal(result.bias, [-0.5, 0.5])
 

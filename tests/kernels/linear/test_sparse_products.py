@@ -14,7 +14,9 @@ from tests.oracles.hashing import splitmix64
 @given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(1, 7), st.integers(1, 20))
 def test_products(seed, n_rows, n_columns, width):
     rng = np.random.default_rng(seed)
-    matrix = random_array((n_rows, n_columns), density=0.4, format="csr", dtype=np.float32, random_state=rng)
+    matrix = random_array(
+        (n_rows, n_columns), density=0.4, format="csr", dtype=np.float32, random_state=rng
+    )
     dense, before = (rng.normal(size=(n, width)).astype(np.float32) for n in (n_columns, n_rows))
     expected = before.astype(np.float64)
     for row in range(n_rows):
@@ -35,5 +37,6 @@ def test_pairs(rows):
     words, expected = words.tolist(), []
     for left, right in (pair for row in rows for pair in pairwise(row)):
         [inner] = splitmix64(words[left], 1)
-        expected += splitmix64((inner ^ words[right]) - 0x9E3779B97F4A7C15, 1)  # the generator adds this first
+        # the generator adds this first
+        expected += splitmix64((inner ^ words[right]) - 0x9E3779B97F4A7C15, 1)
     assert pairs.tolist() == expected

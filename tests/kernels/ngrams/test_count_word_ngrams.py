@@ -27,7 +27,9 @@ def test_ngrams_are_counted_sorted_and_linked(ids, bits):
         for end, ngram in enumerate(ngrams, start=n):
             if min(ngram) >= 0 and max(ngram[1:]) < 4:
                 expected[ngram] += int(counted[end - 1])
-        found = [(*known[parent], word) for parent, word in zip(level.parents, level.words, strict=True)]
+        found = [
+            (*known[parent], word) for parent, word in zip(level.parents, level.words, strict=True)
+        ]
         assert found == sorted(expected)
         assert dict(zip(found, level.counts.tolist(), strict=True)) == expected
         assert [known[suffix] for suffix in level.suffixes] == [ngram[1:] for ngram in found]

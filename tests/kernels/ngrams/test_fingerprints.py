@@ -32,11 +32,17 @@ GOLDEN = [
 
 
 def rows_of(result):
-    return [result.values[a:b].tolist() for a, b in zip(result.offsets[:-1], result.offsets[1:], strict=True)]
+    return [
+        result.values[a:b].tolist()
+        for a, b in zip(result.offsets[:-1], result.offsets[1:], strict=True)
+    ]
 
 
 def slow_ngrams(units, ngram_range):
-    return [[ngrams.fingerprint(ngram) for ngram in ngrams.ngrams(words, ngram_range)] for (words,) in strings(units)]
+    return [
+        [ngrams.fingerprint(ngram) for ngram in ngrams.ngrams(words, ngram_range)]
+        for (words,) in strings(units)
+    ]
 
 
 def test_recorded_fingerprints():
@@ -59,8 +65,11 @@ def test_runs_are_counted(fingerprints, threshold):
     assert list(zip(values.tolist(), counts.tolist(), strict=True)) == expected
 
 
-# The slot follows from the last bits: these meet in one slot, and in the last one, from where the search goes round.
-SLOT_MATES = st.integers(0, 2**64 - 1) | st.sampled_from([0, 2**64 - 1, *(i << 32 | 63 for i in range(8))])
+# The slot follows from the last bits: these meet in one slot, and in the last one, from where the
+# search goes round.
+SLOT_MATES = st.integers(0, 2**64 - 1) | st.sampled_from(
+    [0, 2**64 - 1, *(i << 32 | 63 for i in range(8))]
+)
 
 
 @given(
@@ -70,13 +79,20 @@ SLOT_MATES = st.integers(0, 2**64 - 1) | st.sampled_from([0, 2**64 - 1, *(i << 3
 )
 def test_only_fingerprints_of_the_dictionary_are_looked_up(dictionary, rows, seed):
     rng = np.random.default_rng(seed)
-    rows = [row + [dictionary[i] for i in rng.integers(len(dictionary), size=5)] if dictionary else row for row in rows]
+    rows = [
+        row + [dictionary[i] for i in rng.integers(len(dictionary), size=5)] if dictionary else row
+        for row in rows
+    ]
     values = np.array([value for row in rows for value in row], dtype=np.uint64)
     array = np.array(dictionary, dtype=np.uint64)
-    result = find_fingerprints(Ragged(values, np.cumsum([0, *map(len, rows)])), array, fingerprint_slots(array))
+    result = find_fingerprints(
+        Ragged(values, np.cumsum([0, *map(len, rows)])), array, fingerprint_slots(array)
+    )
     expected = [[dictionary.index(value) for value in row if value in dictionary] for row in rows]
     assert result.values.dtype == np.int32
-    assert [row.tolist() for row in np.split(result.values, result.offsets[1:-1])][: len(rows)] == expected
+    assert [row.tolist() for row in np.split(result.values, result.offsets[1:-1])][
+        : len(rows)
+    ] == expected
     assert len(result.offsets) == len(rows) + 1
 
 

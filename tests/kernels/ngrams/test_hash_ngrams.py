@@ -17,7 +17,10 @@ from ..strings.test_units import pack, strings
 
 
 def rows_of(hashes):
-    return [sorted(hashes.values[a:b].tolist()) for a, b in zip(hashes.offsets[:-1], hashes.offsets[1:], strict=True)]
+    return [
+        sorted(hashes.values[a:b].tolist())
+        for a, b in zip(hashes.offsets[:-1], hashes.offsets[1:], strict=True)
+    ]
 
 
 def slow_ngrams(units, ngram_range, joiner, *, whole=False):
@@ -28,7 +31,9 @@ def slow_ngrams(units, ngram_range, joiner, *, whole=False):
             units_of_ngrams += ngrams(segment, ngram_range)
             if whole and 0 < len(segment) < ngram_range[0]:
                 units_of_ngrams.append(segment)
-        rows.append(sorted(murmurhash3_32(joiner.join(ngram).encode()) for ngram in units_of_ngrams))
+        rows.append(
+            sorted(murmurhash3_32(joiner.join(ngram).encode()) for ngram in units_of_ngrams)
+        )
     return rows
 
 
@@ -70,7 +75,9 @@ def test_absurd_numbers_do_no_harm(n):
     units = word_units(pack(["a b c d", ""]))
     assert hash_ngrams(units, (n, n)).offsets.tolist() == [0, 0, 0]
     assert rows_of(hash_ngrams(units, (1, n))) == slow_ngrams(units, (1, 4), " ")
-    assert rows_of(hash_ngrams(units, (n, n), short_segments_whole=True)) == slow_ngrams(units, (4, 4), " ")
+    assert rows_of(hash_ngrams(units, (n, n), short_segments_whole=True)) == slow_ngrams(
+        units, (4, 4), " "
+    )
     # With any number of words left out, the skip-grams are all subsets.
     assert hash_skipgrams(units, (1, n), max_skip=n).offsets.tolist() == [0, 2**4 - 1, 2**4 - 1]
 
@@ -78,7 +85,13 @@ def test_absurd_numbers_do_no_harm(n):
 @pytest.mark.parametrize("ngram_range", [(1, 1), (1, 2), (2, 2)])
 def test_words_and_pairs_of_any_length(ngram_range):
     # Up to 23 bytes are hashed without a branch.
-    words = [" ".join("ab" * n for n in range(1, 16)), "x" * 22 + " " + "y" * 23, "z" * 24, "", "a " * 3000]
+    words = [
+        " ".join("ab" * n for n in range(1, 16)),
+        "x" * 22 + " " + "y" * 23,
+        "z" * 24,
+        "",
+        "a " * 3000,
+    ]
     units = word_units(pack(words))
     assert rows_of(hash_ngrams(units, ngram_range)) == slow_ngrams(units, ngram_range, " ")
 
@@ -86,7 +99,8 @@ def test_words_and_pairs_of_any_length(ngram_range):
 @pytest.mark.parametrize("ngram_range", [(1, 3), (3, 5), (4, 11), (5, 40)])
 @pytest.mark.parametrize("whole", [False, True])
 def test_characters_of_many_words_at_once(ngram_range, whole):
-    # Words of up to 64 characters are hashed in windows of 1024, unless a character has several bytes.
+    # Words of up to 64 characters are hashed in windows of 1024, unless a character has several
+    # bytes.
     lengths = [*range(1, 20), 61, 62, 63, 64, 200, 3, 1100, 2]
     texts = [
         " ".join("abcdefg"[n % 7] * n for n in lengths) * 3,
@@ -98,7 +112,8 @@ def test_characters_of_many_words_at_once(ngram_range, whole):
     assert rows_of(hashes) == slow_ngrams(units, ngram_range, "", whole=whole)
 
 
-# A read behind a page that may not be read ends the process: what a kernel reads there would leave no other trace.
+# A read behind a page that may not be read ends the process: what a kernel reads there would leave
+# no other trace.
 GUARDED = """
 import ctypes, mmap
 import numpy as np
@@ -131,5 +146,7 @@ for units, ranges in (
 
 @pytest.mark.skipif(sys.platform != "linux", reason="pages are protected by Linux's mprotect")
 def test_no_byte_is_read_behind_the_padding():
-    done = subprocess.run([sys.executable, "-c", GUARDED], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", GUARDED], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

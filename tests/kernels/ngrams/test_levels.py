@@ -30,7 +30,11 @@ def test_every_level_counts_the_same(parameters):
         for level in _native.levels():
             _native.set_level(level)
             X = HashingNgramVectorizer(**parameters).transform(TEXTS)
-            digests.add(hashlib.sha256(X.indptr.tobytes() + X.indices.tobytes() + X.data.tobytes()).hexdigest())
+            digests.add(
+                hashlib.sha256(
+                    X.indptr.tobytes() + X.indices.tobytes() + X.data.tobytes()
+                ).hexdigest()
+            )
     finally:
         _native.set_level(used)
     assert len(digests) == 1

@@ -19,7 +19,8 @@ from sklearn_hashnlp.kernels.projections._hyperplanes import (
 from ...oracles.hyperplanes import coefficient
 
 COLUMNS = [0, 1, 12345, 2**31 - 2, 2**40 + 7]
-# Of specification 1. If these change, so must PROJECTION_SPECIFICATION: models would be served other rows.
+# Of specification 1. If these change, so must PROJECTION_SPECIFICATION: models would be served
+# other rows.
 GOLDEN = {  # six hyperplanes of each column, one after the other
     ("normal", 1.0, 0): [
         *(-61, 108, 21, -50, 94, 4, 58, -10, -12, 13, -10, -35, -4, -15, 18),
@@ -44,21 +45,32 @@ GOLDEN = {  # six hyperplanes of each column, one after the other
         *(-215058356, -970392670, -753220376, 872029433, -870699191, -522025527),
     ],
 }
-GOLDEN_TIES = {0: [9, 10, 79, 92, 64, 221, 85, 240], 1099511627783: [112, 83, 58, 93, 69, 144, 92, 112]}
+GOLDEN_TIES = {
+    0: [9, 10, 79, 92, 64, 221, 85, 240],
+    1099511627783: [112, 83, 58, 93, 69, 144, 92, 112],
+}
 
 
 @pytest.mark.parametrize(("kind", "density", "seed"), GOLDEN)
 def test_recorded_coefficients(kind, density, seed):
     assert PROJECTION_SPECIFICATION == 1
     hyperplanes = Hyperplanes.of(kind, 70, density=density, seed=seed)
-    assert coefficients(COLUMNS, hyperplanes)[:, [0, 1, 2, 3, 33, 69]].ravel().tolist() == GOLDEN[kind, density, seed]
+    assert (
+        coefficients(COLUMNS, hyperplanes)[:, [0, 1, 2, 3, 33, 69]].ravel().tolist()
+        == GOLDEN[kind, density, seed]
+    )
 
 
 def test_recorded_ties():
-    result = {seed: np.packbits(Hyperplanes.of("normal", 64, seed=seed).ties).tolist() for seed in GOLDEN_TIES}
+    result = {
+        seed: np.packbits(Hyperplanes.of("normal", 64, seed=seed).ties).tolist()
+        for seed in GOLDEN_TIES
+    }
     assert result == GOLDEN_TIES
     for kind in ("sign", "google"):
-        assert np.array_equal(Hyperplanes.of(kind, 64, seed=0).ties, Hyperplanes.of("normal", 64, seed=0).ties)
+        assert np.array_equal(
+            Hyperplanes.of(kind, 64, seed=0).ties, Hyperplanes.of("normal", 64, seed=0).ties
+        )
 
 
 @given(

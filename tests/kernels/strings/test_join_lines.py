@@ -16,7 +16,10 @@ def test_lines_are_joined(texts, around):
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     begin, end = (part.encode() for part in around)
     is_ascii = [text.isascii() and "".join(around).isascii() for text in texts]
-    lines = [(begin + line + end if plain else line) + b"\n" for line, plain in zip(encoded, is_ascii, strict=True)]
+    lines = [
+        (begin + line + end if plain else line) + b"\n"
+        for line, plain in zip(encoded, is_ascii, strict=True)
+    ]
     joined = join_lines(texts, around, encoded.__getitem__)
     assert joined.buffer.tobytes() == b"".join(lines)
     assert joined.offsets.tolist() == [0, *itertools.accumulate(map(len, lines))]

@@ -25,9 +25,15 @@ def distorted(texts, rate, kinds, key=0):
 
 @given(st.lists(TEXT, max_size=5), RATE, KINDS, st.integers(0, 2**64 - 1))
 def test_they_are_those_of_one_text_at_a_time(texts, rate, kinds, key):
-    assert distorted([*texts, "x"], rate, kinds, key)[:-1] == [distort(text, rate, kinds, key) for text in texts]
+    assert distorted([*texts, "x"], rate, kinds, key)[:-1] == [
+        distort(text, rate, kinds, key) for text in texts
+    ]
 
 
 def test_recorded_typos():
     texts = ["what is the capital of France ?", "日本語のテキスト", "a\0\0"]
-    assert distorted(texts, 0.2, ALL, key=1) == ["whtis the apitla of Frrance ", "日本語のキテスト", "a\0\0a"]
+    assert distorted(texts, 0.2, ALL, key=1) == [
+        "whtis the apitla of Frrance ",
+        "日本語のキテスト",
+        "a\0\0a",
+    ]

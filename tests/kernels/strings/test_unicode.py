@@ -31,6 +31,10 @@ def test_the_ascii_table_is_the_beginning_of_the_whole():
 
 
 def test_every_character_is_decoded():
-    visible = [chr(i) for i in range(sys.maxunicode + 1) if not 0xD800 <= i < 0xE000 and not chr(i).isspace()]
+    visible = [
+        chr(i)
+        for i in range(sys.maxunicode + 1)
+        if not 0xD800 <= i < 0xE000 and not chr(i).isspace()
+    ]
     units = word_units(pack([" ".join(visible)]), split_punctuation=False)
     assert strings(units) == [[visible]]

@@ -5,7 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.kernels.trees._paths import add_scores, find_path_nodes, input_gradients, sum_log_probs
+from sklearn_hashnlp.kernels.trees._paths import (
+    add_scores,
+    find_path_nodes,
+    input_gradients,
+    sum_log_probs,
+)
 from sklearn_hashnlp.trees import SoftmaxTree
 
 from ...random_trees import chain, random_shape
@@ -39,7 +44,9 @@ EXPS = [math.exp(-size) for size in SIZES]
 
 
 def of_one_node(scores, n_branches):
-    """Return the log-probability of each row's last branch, and the derivatives, at a node without other nodes."""
+    """Return the log-probability of each row's last branch, and the derivatives, at a node without
+    other nodes.
+    """
     tree = SoftmaxTree([~branch for branch in range(n_branches)], [0, n_branches])
     path_nodes = find_path_nodes(np.full(len(scores), n_branches - 1), upward_tree(tree))
     log_probs, derivatives = sum_log_probs(scores.ravel(), path_nodes, len(scores))
@@ -49,9 +56,13 @@ def of_one_node(scores, n_branches):
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_sigmoids_are_right_to_their_last_bits(sign):
     log_probs, derivatives = of_one_node(sign * SIZES, 2)
-    expected = [-math.log1p(exp) - (size if sign < 0 else 0) for size, exp in zip(SIZES, EXPS, strict=True)]
+    expected = [
+        -math.log1p(exp) - (size if sign < 0 else 0) for size, exp in zip(SIZES, EXPS, strict=True)
+    ]
     np.testing.assert_allclose(log_probs, expected, rtol=1e-15)
-    np.testing.assert_allclose(derivatives, [(1 if sign < 0 else exp) / (1 + exp) for exp in EXPS], rtol=1e-15)
+    np.testing.assert_allclose(
+        derivatives, [(1 if sign < 0 else exp) / (1 + exp) for exp in EXPS], rtol=1e-15
+    )
 
 
 @pytest.mark.parametrize("n_branches", [3, 9, 16])
@@ -60,7 +71,9 @@ def test_softmaxes_are_right_to_their_last_bits(n_branches):
     scores[:, -1] = 0
     log_probs, derivatives = of_one_node(scores, n_branches)
     totals = [1 + (n_branches - 1) * exp for exp in EXPS]
-    np.testing.assert_allclose(log_probs, [-math.log(total) for total in totals], rtol=1e-14, atol=5e-16)
+    np.testing.assert_allclose(
+        log_probs, [-math.log(total) for total in totals], rtol=1e-14, atol=5e-16
+    )
     shares = [-exp / total for exp, total in zip(EXPS, totals, strict=True)]
     np.testing.assert_allclose(derivatives[:, 0], shares, rtol=2e-15)
     np.testing.assert_allclose(derivatives.sum(axis=1), 0, atol=2e-15)
@@ -69,7 +82,9 @@ def test_softmaxes_are_right_to_their_last_bits(n_branches):
 def test_scores_that_are_no_numbers_are_not_hidden():
     for tree in (random_shape(9, 2, seed=0), random_shape(9, 9, seed=1)):
         path_nodes = find_path_nodes(np.arange(9), upward_tree(tree))
-        log_probs, derivatives = sum_log_probs(np.full(path_nodes.score_starts[-1], np.nan), path_nodes, 9)
+        log_probs, derivatives = sum_log_probs(
+            np.full(path_nodes.score_starts[-1], np.nan), path_nodes, 9
+        )
         assert np.isnan(log_probs).all()
         assert np.isnan(derivatives).all()
 

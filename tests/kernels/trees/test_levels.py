@@ -28,8 +28,12 @@ CONSTANTS = np.array(hash_constants(5, 1)[0][:2], dtype=np.uint64)
 
 def results(tree, n_columns, dtype):
     rng = np.random.default_rng(0)
-    inputs, weight = (rng.normal(size=(n, n_columns)).astype(dtype) for n in (N_ROWS, tree.n_scores))
-    bias, direct, gradients = (rng.normal(size=n).astype(dtype) for n in (tree.n_scores, N_SLOTS, N_ROWS))
+    inputs, weight = (
+        rng.normal(size=(n, n_columns)).astype(dtype) for n in (N_ROWS, tree.n_scores)
+    )
+    bias, direct, gradients = (
+        rng.normal(size=n).astype(dtype) for n in (tree.n_scores, N_SLOTS, N_ROWS)
+    )
     features, targets = rng.integers(-9, 99, (N_ROWS, 3)), rng.integers(0, N_CLASSES, N_ROWS)
     path_nodes = find_path_nodes(targets, upward_tree(tree))
     slots = locate_features(features, path_nodes, CONSTANTS, N_SLOTS)

@@ -19,7 +19,10 @@ CONSTANTS = hash_constants(5, 1)[0][:2]
 
 def make(tree, n_rows, n_slots, n_features, seed, scale=1.0):
     rng = np.random.default_rng(seed)
-    inputs, features = rng.normal(size=(n_rows, 3)), rng.integers(-9, 99, (n_rows, n_features if n_slots else 0))
+    inputs, features = (
+        rng.normal(size=(n_rows, 3)),
+        rng.integers(-9, 99, (n_rows, n_features if n_slots else 0)),
+    )
     scorer = TreeScorer(
         tree.children,
         tree.offsets,
@@ -45,10 +48,19 @@ def test_at_a_tie_greedy_takes_the_first_child(most_children):
     assert classes[0] == ~item
 
 
-@given(tree=TREES.filter(lambda tree: tree.n_classes > 1), n_slots=st.sampled_from([0, 50]), seed=st.integers(0, 9))
+@given(
+    tree=TREES.filter(lambda tree: tree.n_classes > 1),
+    n_slots=st.sampled_from([0, 50]),
+    seed=st.integers(0, 9),
+)
 def test_a_sample_is_the_class_of_the_draw_in_the_cumulative_distribution(tree, n_slots, seed):
     inputs, features, scorer = make(tree, 1, n_slots, 2, seed)
-    tables = {"weight": scorer.weight, "bias": scorer.bias, "direct": scorer.direct, "direct_seed": 5}
+    tables = {
+        "weight": scorer.weight,
+        "bias": scorer.bias,
+        "direct": scorer.direct,
+        "direct_seed": 5,
+    }
     layer = SimpleNamespace(tree=tree, n_classes=tree.n_classes, **tables)
     probabilities = np.exp(oracle.log_probs(layer, inputs[0].tolist(), features[0].tolist()))
 
@@ -69,7 +81,8 @@ def test_a_sample_is_the_class_of_the_draw_in_the_cumulative_distribution(tree, 
 def test_draws_at_both_ends_and_certain_nodes():
     for most_children in (2, 9):
         tree = random_shape(40, most_children, seed=1)
-        inputs, features, scorer = make(tree, 2, 0, 0, 0, scale=1e4)  # every decision has probability 0 or 1
+        # every decision has probability 0 or 1
+        inputs, features, scorer = make(tree, 2, 0, 0, 0, scale=1e4)
         classes, best = np.empty(2, dtype=np.int64), np.empty((2, 1), dtype=np.int64)
         search_best(inputs, features, scorer, np.empty((2, 1)), best)
         for draw in (0.0, 0.5, 1 - 2.0**-53):

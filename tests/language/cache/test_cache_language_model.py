@@ -30,7 +30,10 @@ def make(**options):
 
 
 def settings_of(model):
-    return {name: getattr(model, name) for name in ("cache_size", "decay", "unigram_prior", "bigram_prior")}
+    return {
+        name: getattr(model, name)
+        for name in ("cache_size", "decay", "unigram_prior", "bigram_prior")
+    }
 
 
 def spelled(model, sentence):
@@ -63,7 +66,10 @@ def test_predictions_after_a_beginning_are_those_of_the_definition(options):
     word_probs = dict(zip(model.vocabulary_, model.word_probs_, strict=False))
     beginnings = [*TEXT, []]
     expected = [
-        [cache_prob(spelled(model, words), word, word_probs, **settings_of(model)) for word in word_probs]
+        [
+            cache_prob(spelled(model, words), word, word_probs, **settings_of(model))
+            for word in word_probs
+        ]
         for words in beginnings
     ]
     np.testing.assert_allclose(model.predict_proba(beginnings), expected, rtol=1e-12)
@@ -71,7 +77,9 @@ def test_predictions_after_a_beginning_are_those_of_the_definition(options):
 
 def test_the_sentence_end_is_a_word_only_across_sentences():
     across, within = make(), make(reset="sentence")
-    ended, same, other = (across.predict_proba([words]) for words in ("a b </s>", "a b", "a b <unk>"))
+    ended, same, other = (
+        across.predict_proba([words]) for words in ("a b </s>", "a b", "a b <unk>")
+    )
     assert not np.array_equal(ended, same)
     assert not np.array_equal(ended, other)
     assert within.predict_proba(["a b </s>"]).tobytes() == within.predict_proba(["a b"]).tobytes()
@@ -85,7 +93,9 @@ def test_the_sentence_end_is_a_word_only_across_sentences():
     st.floats(1e-6, 1e6),
 )
 def test_probabilities_sum_to_one(beginning, cache_size, decay, unigram_prior, bigram_prior):
-    model = make(cache_size=cache_size, decay=decay, unigram_prior=unigram_prior, bigram_prior=bigram_prior)
+    model = make(
+        cache_size=cache_size, decay=decay, unigram_prior=unigram_prior, bigram_prior=bigram_prior
+    )
     [probs] = model.predict_proba([beginning])
     assert probs.sum() == pytest.approx(1, abs=1e-12)
     assert (probs > 0).all()
@@ -112,14 +122,18 @@ def test_sentences_before_a_sample_are_returned_as_they_are_given():
 
 
 def test_windows_of_ids_are_refused():
-    with pytest.raises(TypeError, match=r"CacheLanguageModel reads sentences, .* word ids \(0, 1\)"):
+    with pytest.raises(
+        TypeError, match=r"CacheLanguageModel reads sentences, .* word ids \(0, 1\)"
+    ):
         make().score(lambda: iter([(0, 1)]))
     with pytest.raises(TypeError, match="CacheLanguageModel reads sentences"):
         CacheLanguageModel(vocabulary={"a": 0}).fit(lambda: iter([(0, 0)]))
 
 
 @pytest.mark.parametrize(
-    "options", [{"reset": "bogus"}, {"cache_size": 1, "decay": 0.1}, {"unigram_prior": 1e9}], ids=str
+    "options",
+    [{"reset": "bogus"}, {"cache_size": 1, "decay": 0.1}, {"unigram_prior": 1e9}],
+    ids=str,
 )
 def test_a_fitted_model_predicts_by_the_parameters_of_fit(options, tmp_path):
     model = make(reset="sentence", bigram_prior=0.5)
@@ -137,18 +151,27 @@ def test_a_fitted_model_predicts_by_the_parameters_of_fit(options, tmp_path):
     assert not np.allclose(loaded.fit(TRAIN).score_samples(TEXT), scores)
 
 
-@pytest.mark.parametrize(("name", "value"), [("reset", "bogus"), ("cache_size", 0), ("decay", "much")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("reset", "bogus"), ("cache_size", 0), ("decay", "much")]
+)
 def test_a_model_with_damaged_parameters_is_refused(name, value):
     with pytest.raises(ModelFormatError, match=name):
         reread(make(), lambda state, _: state.update({name: value}))
 
 
 def test_a_damaged_model_is_refused():
-    for word_probs in (np.full(3, 1 / 3), np.zeros(9, dtype=np.float32), np.full(8, np.nan), np.full(8, 0.5)):
+    for word_probs in (
+        np.full(3, 1 / 3),
+        np.zeros(9, dtype=np.float32),
+        np.full(8, np.nan),
+        np.full(8, 0.5),
+    ):
 
         def replace(_, arrays, new=word_probs):
             assert arrays["word_probs"].shape == (8,)
             arrays["word_probs"] = new
 
-        with pytest.raises(ModelFormatError, match=r"frequencies|'word_probs' has infinite values or NaN"):
+        with pytest.raises(
+            ModelFormatError, match=r"frequencies|'word_probs' has infinite values or NaN"
+        ):
             reread(make(), replace)

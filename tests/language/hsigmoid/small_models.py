@@ -13,12 +13,19 @@ THINGS = ["trees", "birds", "songs"]
 GRAMMAR = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(80)]
 
 RNG = np.random.default_rng(1)
-SENTENCES = [" ".join(RNG.choice(list("abcdefgh"), size=RNG.integers(1, 7)).tolist()) for _ in range(40)]
+SENTENCES = [
+    " ".join(RNG.choice(list("abcdefgh"), size=RNG.integers(1, 7)).tolist()) for _ in range(40)
+]
 VALID = [" ".join(RNG.choice(list("abcdefghi"), size=4).tolist()) for _ in range(12)]
 
-SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 32, "max_epochs": 3, "random_state": 0} | {
-    "learning_rate": 0.5
-}
+SMALL = {
+    "order": 3,
+    "embedding_dim": 6,
+    "hidden_size": 12,
+    "batch_size": 32,
+    "max_epochs": 3,
+    "random_state": 0,
+} | {"learning_rate": 0.5}
 # Every kind of network and optimizer
 VARIED = [
     {"optimizer": "sgd", "regularization__weight_decay": 1e-3},
@@ -31,15 +38,26 @@ VARIED = [
     {"embedding": ("ngrams", 500), "far_context": 3, "direct_connections": "hashed"},
     {"hidden_layer": "residual", "far_context": 5, "across_sentences": True, "learning_rate": 0.1}
     | {"regularization__dropout": 0.3, "regularization__word_dropout": 0.3},
-    {"schedule__decay": "linear", "schedule__warmup_steps": 100, "schedule__bias_learning_rate": 2.0}
+    {
+        "schedule__decay": "linear",
+        "schedule__warmup_steps": 100,
+        "schedule__bias_learning_rate": 2.0,
+    }
     | {"init": "reference", "direct_connections": ("hashed", 500), "tree": "cluster"},
 ]
 
 
 def make(**options):
-    """Make a model with a constant learning rate and without dropout; options are parameters, also nested ones."""
-    schedule, regularization = LanguageSchedule("constant", 0), Regularization(dropout=0.0, embedding_dropout=0.0)
-    return HsigmoidLanguageModel(**SMALL, schedule=schedule, regularization=regularization).set_params(**options)
+    """Make a model with a constant learning rate and without dropout; options are parameters, also
+    nested ones.
+    """
+    schedule, regularization = (
+        LanguageSchedule("constant", 0),
+        Regularization(dropout=0.0, embedding_dropout=0.0),
+    )
+    return HsigmoidLanguageModel(
+        **SMALL, schedule=schedule, regularization=regularization
+    ).set_params(**options)
 
 
 def fitted(X=GRAMMAR, **options):

@@ -13,7 +13,15 @@ from skorch.callbacks import Callback
 from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.language import Regularization
 from sklearn_hashnlp.training import Schedule, StepLog
-from tests.language.hsigmoid.small_models import GRAMMAR, SENTENCES, VARIED, bytes_of, fitted, losses, make
+from tests.language.hsigmoid.small_models import (
+    GRAMMAR,
+    SENTENCES,
+    VARIED,
+    bytes_of,
+    fitted,
+    losses,
+    make,
+)
 from tests.trainings import SEEDS, assert_as_good, assert_same_bits
 
 TWO = ["the cat sat on the mat", "the dog sat on the rug"]
@@ -47,8 +55,15 @@ class CountBatches(Callback):
 
 def test_a_training_that_diverges_ends_before_its_last_step():
     CountBatches.n_batches = 0
-    model = make(learning_rate=3000.0, batch_size=1, regularization__max_grad_norm=None, callbacks=[CountBatches])
-    with pytest.raises(ValueError, match=r"smaller learning_rate. The perplexity .*; it was \d\.\d+ before"):
+    model = make(
+        learning_rate=3000.0,
+        batch_size=1,
+        regularization__max_grad_norm=None,
+        callbacks=[CountBatches],
+    )
+    with pytest.raises(
+        ValueError, match=r"smaller learning_rate. The perplexity .*; it was \d\.\d+ before"
+    ):
         model.fit(SENTENCES * 10)
     assert CountBatches.n_batches == 199  # the callback after the last is not called
 
@@ -62,7 +77,9 @@ def test_training_on_another_domain_is_no_divergence():
         assert before < -math.log(20 * len(model.vocabulary_))  # far worse than equal probabilities
         model.set_params(max_epochs="auto")
         again = copy.deepcopy(model).set_params(warm_start=True)
-        scores.append([before, model.partial_fit(other).score(other), again.fit(other).score(other)])
+        scores.append(
+            [before, model.partial_fit(other).score(other), again.fit(other).score(other)]
+        )
     before, of_partial_fit, of_fit = np.transpose(scores)
     assert_as_good(of_partial_fit, before, margin=0)
     assert_as_good(of_fit, before, margin=0)
@@ -77,7 +94,12 @@ def test_an_unknown_part_of_a_text_in_order_is_no_divergence():
 
 
 def test_large_initial_weights_learn_from_a_large_loss():
-    options = {"output": "softmax", "direct_connections": True, "init": "uniform", "optimizer": "sgd"}
+    options = {
+        "output": "softmax",
+        "direct_connections": True,
+        "init": "uniform",
+        "optimizer": "sgd",
+    }
     options |= {"order": 5, "embedding_dim": 60, "regularization__max_grad_norm": None}
     options |= {"max_epochs": 1, "learning_rate": 0.03}
     model = make(**options).fit(SENTENCES)
@@ -95,7 +117,11 @@ def test_a_further_training_that_diverges_leaves_the_model_as_it_was(options):
         with pytest.raises(ValueError, match="The training diverged"):
             train(SENTENCES[:20])
         assert bytes_of(model) == bytes_of(other)
-        assert (model.history_, model.log_, model.learning_rate_) == (history, log, other.learning_rate_)
+        assert (model.history_, model.log_, model.learning_rate_) == (
+            history,
+            log,
+            other.learning_rate_,
+        )
     model.set_params(learning_rate=other.learning_rate, regularization=other.regularization)
     assert_same_bits(bytes_of(model.partial_fit(SENTENCES)), bytes_of(other.partial_fit(SENTENCES)))
     assert_same_bits(losses(model), losses(other))

@@ -1,4 +1,6 @@
-"""Default trainings on English text: better than the frequencies of words, and not ruined by further training."""
+"""Default trainings on English text: better than the frequencies of words, and not ruined by
+further training.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,11 @@ def docstrings():
 @pytest.fixture(scope="module")
 def texts(docstrings):
     """Return sentences to train on and to test with."""
-    sentences = [sentence.lower() for docstring in docstrings[::20] for sentence in split_sentences(docstring)]
+    sentences = [
+        sentence.lower()
+        for docstring in docstrings[::20]
+        for sentence in split_sentences(docstring)
+    ]
     return sentences[:600:2], sentences[1:600:2]
 
 
@@ -46,7 +52,10 @@ def add_one_perplexity(model, train, test):
 
     def tokens(sentences):
         for sentence in sentences:
-            yield from (word if word in model.vocabulary_ else "<unk>" for word in [*sentence.split(), "</s>"])
+            yield from (
+                word if word in model.vocabulary_ else "<unk>"
+                for word in [*sentence.split(), "</s>"]
+            )
 
     counts = Counter(tokens(train))
     total = sum(counts[word] + 1 for word in words)
@@ -57,7 +66,8 @@ _SLOW = ["tree, direct", "softmax, direct", "adaptive"]
 
 
 @pytest.mark.parametrize(
-    "output", [pytest.param(name, marks=pytest.mark.slow) if name in _SLOW else name for name in OUTPUTS]
+    "output",
+    [pytest.param(name, marks=pytest.mark.slow) if name in _SLOW else name for name in OUTPUTS],
 )
 def test_a_default_training_is_better_than_smoothed_frequencies_of_words(texts, output):
     train, test = (part[:100] for part in texts)
@@ -78,7 +88,12 @@ class OneEpoch(Callback):
 
 def test_one_epoch_is_better_than_word_frequencies(texts):
     train, test = texts
-    options = {"hidden_layer": "residual", "min_count": 2, "random_state": 0, "callbacks": [OneEpoch()]}
+    options = {
+        "hidden_layer": "residual",
+        "min_count": 2,
+        "random_state": 0,
+        "callbacks": [OneEpoch()],
+    }
     model = HsigmoidLanguageModel(**options).fit(train, X_valid=test)
     [epoch] = model.history_
     assert epoch["valid_perplexity"] < add_one_perplexity(model, train, test)
@@ -87,7 +102,9 @@ def test_one_epoch_is_better_than_word_frequencies(texts):
 def test_perplexities_are_below_the_vocabulary_size_from_epoch_one():
     random = np.random.default_rng(0)
     words = (random.zipf(1.3, size=(1500, 10)) % 2000).astype(str).tolist()
-    model = HsigmoidLanguageModel(max_epochs=2, callbacks=[StepLog(15)], embedding_dim=32, random_state=0).fit(words)
+    model = HsigmoidLanguageModel(
+        max_epochs=2, callbacks=[StepLog(15)], embedding_dim=32, random_state=0
+    ).fit(words)
     n_words = len(model.vocabulary_) - 1
     assert model.log_[0]["step"] == 15
     assert np.exp(max(entry["train_loss"] for entry in model.log_)) < n_words
@@ -101,7 +118,11 @@ def words_of(text):
 @pytest.fixture(scope="module")
 def sentences(docstrings):
     """Return sentences of docstrings, shuffled."""
-    found = [words_of(sentence) for docstring in docstrings[::10] for sentence in split_sentences(docstring)]
+    found = [
+        words_of(sentence)
+        for docstring in docstrings[::10]
+        for sentence in split_sentences(docstring)
+    ]
     np.random.default_rng(0).shuffle(found)
     return found
 
@@ -109,8 +130,14 @@ def sentences(docstrings):
 @pytest.fixture(scope="module")
 def kinds(sentences):
     """Return sentences of other kinds: 20 to learn from, and some to test with."""
-    code = [words_of(line) for line in inspect.getsource(textwrap).splitlines() if "=" in line or "(" in line]
-    reversed_words = [" ".join(word[::-1] for word in sentence.split()) for sentence in sentences[-60:]]
+    code = [
+        words_of(line)
+        for line in inspect.getsource(textwrap).splitlines()
+        if "=" in line or "(" in line
+    ]
+    reversed_words = [
+        " ".join(word[::-1] for word in sentence.split()) for sentence in sentences[-60:]
+    ]
     backwards = [" ".join(sentence.split()[::-1]) for sentence in sentences[-60:]]
     return {"code": code, "reversed words": reversed_words, "backwards": backwards}
 
@@ -122,7 +149,9 @@ def model(sentences):
 
 @pytest.fixture
 def ways(model, tmp_path):
-    """Return a function that gets a model in some way, and the name of the method that continues its training."""
+    """Return a function that gets a model in some way, and the name of the method that continues
+    its training.
+    """
     save_model(model, tmp_path / "saved")
     save_model(model, tmp_path / "with_state", training_state=True)
     return {
@@ -143,7 +172,9 @@ def ways(model, tmp_path):
         ("backwards", "as fitted", "fit"),
     ],
 )
-def test_twenty_sentences_of_another_kind_cost_three_percent(sentences, kinds, model, ways, kind, way, method):
+def test_twenty_sentences_of_another_kind_cost_three_percent(
+    sentences, kinds, model, ways, kind, way, method
+):
     learn, other = kinds[kind][:20], kinds[kind][20:60]
     further = ways[way]().set_params(warm_start=True)
     getattr(further, method)(learn)
@@ -154,7 +185,9 @@ def test_twenty_sentences_of_another_kind_cost_three_percent(sentences, kinds, m
 
 
 def test_learning_rates_of_a_further_training():
-    model = HsigmoidLanguageModel(order=3, embedding_dim=4, hidden_size=4, max_epochs=1, random_state=0)
+    model = HsigmoidLanguageModel(
+        order=3, embedding_dim=4, hidden_size=4, max_epochs=1, random_state=0
+    )
     some = ["the first line of a text"] * 10
     assert model.partial_fit(some).learning_rate_ == 0.5
     assert model.partial_fit(some).learning_rate_ == 0.5

@@ -10,7 +10,11 @@ from tests.language.hsigmoid.small_models import fitted
 # The first word decides on the fifth, and a window of three words does not reach it.
 FAR = [f"{word} said that she {verb}" for word, verb in [("ann", "sings"), ("eve", "reads")] * 40]
 # A sentence decides on the next.
-PAIRS = [sentence for color in ["red", "blue"] * 40 for sentence in (f"a {color} door", f"paint it {color}")]
+PAIRS = [
+    sentence
+    for color in ["red", "blue"] * 40
+    for sentence in (f"a {color} door", f"paint it {color}")
+]
 OPTIONS = {"max_epochs": 8, "learning_rate": 0.5}
 
 
@@ -37,13 +41,22 @@ def test_sentences_before_count():
     model = fitted(PAIRS, far_context=6, across_sentences=True, **OPTIONS)
     contexts = [["a", color, "door", "</s>", "paint", "it"] for color in ("red", "blue")]
     assert model.predict(contexts).tolist() == ["red", "blue"]
-    starts = model.predict([["a", "red", "door", "</s>"], ["a", "red", "door", "</s>", "paint", "it", "red", "</s>"]])
+    starts = model.predict(
+        [["a", "red", "door", "</s>"], ["a", "red", "door", "</s>", "paint", "it", "red", "</s>"]]
+    )
     assert starts.tolist() == ["paint", "a"]
     samples = model.sample(9, 0, start="a red door </s>")
-    assert all(words[:4] == ["a", "red", "door", "</s>"] and "</s>" not in words[4:] for words in samples)
+    assert all(
+        words[:4] == ["a", "red", "door", "</s>"] and "</s>" not in words[4:] for words in samples
+    )
     assert any(words[4:] == ["paint", "it", "red"] for words in samples)
-    alone, behind = (model.score_samples([*before, "paint it red"])[-1] for before in ([], ["a red door"]))
+    alone, behind = (
+        model.score_samples([*before, "paint it red"])[-1] for before in ([], ["a red door"])
+    )
     assert behind > alone + 0.1
     assert behind > model.score_samples(["a blue door", "paint it red"])[-1] + 1
     unaware = fitted(PAIRS, far_context=6, **OPTIONS | {"max_epochs": 1})
-    assert unaware.score_samples(["a blue door", "paint it red"])[-1] == unaware.score_samples(["paint it red"])[-1]
+    assert (
+        unaware.score_samples(["a blue door", "paint it red"])[-1]
+        == unaware.score_samples(["paint it red"])[-1]
+    )

@@ -1,4 +1,6 @@
-"""Sentences, vocabularies, readers of word ids and their special tokens, and contexts that padding leaves out."""
+"""Sentences, vocabularies, readers of word ids and their special tokens, and contexts that padding
+leaves out.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def test_the_vocabulary_and_its_special_tokens(model):
     assert list(model.vocabulary_.values()) == list(range(10))
     assert next(iter(model.vocabulary_)) == "</s>"  # the most frequent
     assert list(model.vocabulary_)[-1] == "<s>"
-    scores = model.score_samples(["ann sees zebras", "ann sees <unk>", "<s> ann sees zebras </s>", "ann sees <s>"])
+    scores = model.score_samples(
+        ["ann sees zebras", "ann sees <unk>", "<s> ann sees zebras </s>", "ann sees <s>"]
+    )
     assert len(set(scores.tolist())) == 1
     assert np.isfinite(scores).all()
 
@@ -54,9 +58,19 @@ def test_word_ids_from_a_reader():
     assert model.perplexity(windows) == pytest.approx(model.perplexity(GRAMMAR), rel=1e-6)
 
 
-CATS = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", "a dog saw the cat"] * 5
+CATS = [
+    "the cat sat on the mat",
+    "the dog sat on the rug",
+    "a cat saw the dog",
+    "a dog saw the cat",
+] * 5
 TEST = ["a dog sat on the mat", "the UNK saw a cat"]
-READER_WORDS = ["<s>", "<e>", "UNK", *sorted({word for sentence in CATS for word in sentence.split()})]
+READER_WORDS = [
+    "<s>",
+    "<e>",
+    "UNK",
+    *sorted({word for sentence in CATS for word in sentence.split()}),
+]
 IDS = {word: word_id for word_id, word in enumerate(READER_WORDS)}
 TOKENS = {"special_tokens": ("<s>", "<e>", "UNK")}
 REFERENCE = {"order": 3, "padding": "reference", "vocabulary": IDS}
@@ -81,7 +95,9 @@ def _of_windows(request):
 
 def test_windows_of_ids_score_like_their_sentences(of_windows, tmp_path):
     assert of_windows.perplexity(reader_of(TEST)) == of_windows.perplexity(TEST)
-    assert of_windows.perplexity([f"<s> {sentence} <e>" for sentence in TEST]) == of_windows.perplexity(TEST)
+    assert of_windows.perplexity(
+        [f"<s> {sentence} <e>" for sentence in TEST]
+    ) == of_windows.perplexity(TEST)
     assert list(of_windows.vocabulary_) == [*READER_WORDS[1:], "<s>"]
     save_model(of_windows, tmp_path)
     assert load_model(tmp_path).perplexity(reader_of(TEST)) == of_windows.perplexity(TEST)
@@ -103,7 +119,9 @@ def test_a_model_that_counts_reads_the_same_tokens(tmp_path):
     renamed = KneserNeyLanguageModel.load_arpa(tmp_path / "model.arpa")
     assert renamed.predict(["on the mat"]).tolist() == ["</s>"]
     assert renamed.perplexity(TEST[:1]) == model.perplexity(TEST[:1])
-    other = KneserNeyLanguageModel(order=2, special_tokens=["<s>", "<e>", "<unk>"]).fit(["a </s> b"])
+    other = KneserNeyLanguageModel(order=2, special_tokens=["<s>", "<e>", "<unk>"]).fit(
+        ["a </s> b"]
+    )
     with pytest.raises(ValueError, match="'</s>' is an ordinary word"):
         other.save_arpa(tmp_path / "model.arpa")
 
@@ -113,11 +131,16 @@ def test_a_learned_vocabulary_has_the_special_tokens():
     model.fit(["[ a b ]", "a </s> ?", ["[", "b", "c"]])
     assert set(model.vocabulary_) == {"a", "b", "c", "</s>", "[", "]", "?"}
     assert list(model.vocabulary_)[-1] == "["
-    assert model.score_samples(["[ a b ]", "q"]).tobytes() == model.score_samples(["a b", "?"]).tobytes()
+    assert (
+        model.score_samples(["[ a b ]", "q"]).tobytes()
+        == model.score_samples(["a b", "?"]).tobytes()
+    )
 
 
 def test_a_reader_whose_windows_never_end_a_sentence_gets_a_warning():
-    with pytest.warns(UserWarning, match=r"'</s>'.*Set the reader's own end.*No word follows '<e>'") as caught:
+    with pytest.warns(
+        UserWarning, match=r"'</s>'.*Set the reader's own end.*No word follows '<e>'"
+    ) as caught:
         make(**REFERENCE).fit(reader_of(CATS))
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
@@ -142,6 +165,9 @@ def test_padding_of_the_reference_predicts_after_trained_contexts_alone():
     with pytest.raises(ValueError, match="start="):
         model.sample(3)
     assert model.predict(["a cat", "saw the dog"]).shape == (2,)
-    assert all(sentence[:2] == ["a", "cat"] for sentence in model.sample(3, start="<s> a cat", random_state=0))
+    assert all(
+        sentence[:2] == ["a", "cat"]
+        for sentence in model.sample(3, start="<s> a cat", random_state=0)
+    )
     trained = model._tokenizer.read(["a cat sat"]).take(np.arange(1))[0]
     assert encode(model._tokenizer, ["a cat"]).tolist() == trained.tolist()

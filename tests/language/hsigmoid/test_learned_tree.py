@@ -19,7 +19,14 @@ VERBS = ["sees", "hears", "wants", "likes"]
 THINGS = ["trees", "birds", "songs"]
 SENTENCES = [f"{RNG.choice(NAMES)} {RNG.choice(VERBS)} {RNG.choice(THINGS)}" for _ in range(200)]
 RARE = [*SENTENCES, "dan sees everything"]
-SMALL = {"order": 3, "embedding_dim": 6, "hidden_size": 12, "batch_size": 16, "max_epochs": 4, "random_state": 0}
+SMALL = {
+    "order": 3,
+    "embedding_dim": 6,
+    "hidden_size": 12,
+    "batch_size": 16,
+    "max_epochs": 4,
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +40,8 @@ def test_context_vectors_are_means_of_the_hidden_layer(model, sentences):
     assert vectors.shape == (len(model.vocabulary_), SMALL["hidden_size"])
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(vectors[:-1], oracle.mean_hidden_states(model, sentences), atol=1e-6)
-    assert not vectors[[model.vocabulary_["<s>"], model.vocabulary_["<unk>"]]].any()  # they did not occur
+    # they did not occur
+    assert not vectors[[model.vocabulary_["<s>"], model.vocabulary_["<unk>"]]].any()
 
 
 @pytest.mark.parametrize("sentences", [RARE, SENTENCES[:3]], ids=len)
@@ -41,7 +49,9 @@ def test_discriminant_vectors_are_whitened_expectations_of_the_means(model, sent
     windows = model._tokenizer.read(sentences)
     vectors = discriminant_vectors(model.net_, windows, len(model.vocabulary_) - 1)
     expected = oracle.discriminant_products(model, sentences)
-    np.testing.assert_allclose(vectors @ vectors.T, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        vectors @ vectors.T, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max()
+    )
 
 
 def test_another_model_takes_the_tree(model):
@@ -53,16 +63,25 @@ def test_another_model_takes_the_tree(model):
     np.testing.assert_array_equal(again.children, tree.children)  # the same every time
 
 
-@pytest.mark.parametrize("options", [{"embedding": ("hash", 50, 20), "order": 4}, {"far_context": 3}])
+@pytest.mark.parametrize(
+    "options", [{"embedding": ("hash", 50, 20), "order": 4}, {"far_context": 3}]
+)
 def test_a_learned_tree_is_built_from_a_network_of_two_epochs(options):
     plain = Regularization(dropout=0.0)
-    model = HsigmoidLanguageModel(**SMALL | options | {"max_epochs": 1}, tree="learned", regularization=plain).fit(RARE)
-    options = options | {"max_epochs": 2, "regularization": Regularization(0.25, embedding_dropout=0.0)}
+    model = HsigmoidLanguageModel(
+        **SMALL | options | {"max_epochs": 1}, tree="learned", regularization=plain
+    ).fit(RARE)
+    options = options | {
+        "max_epochs": 2,
+        "regularization": Regularization(0.25, embedding_dropout=0.0),
+    }
     first = HsigmoidLanguageModel(**SMALL | options, tree="cluster").fit(RARE)
     windows = first._tokenizer.read(RARE)
     counts = np.bincount(windows.y, minlength=len(first.vocabulary_) - 1)
     vectors = discriminant_vectors(first.net_, windows, len(counts))
-    assert_same_bits(model.net_.module_.output_layer.tree, word_clusters(counts, vectors, seed=first._seeds.hash))
+    assert_same_bits(
+        model.net_.module_.output_layer.tree, word_clusters(counts, vectors, seed=first._seeds.hash)
+    )
     assert len(model.history_) == 1
     assert model.tree == "learned"
 
@@ -82,7 +101,10 @@ def test_the_small_network_takes_its_part_of_the_time(monkeypatch):
         return fit_net(net, train, valid, settings, **options)
 
     monkeypatch.setattr(_hsigmoid_language_model, "fit_net", record)
-    options = {"callbacks": [("limit", TimeLimit(60.0))], "regularization": Regularization(max_grad_norm=0.1)}
+    options = {
+        "callbacks": [("limit", TimeLimit(60.0))],
+        "regularization": Regularization(max_grad_norm=0.1),
+    }
     HsigmoidLanguageModel(**SMALL, **options, tree="learned").fit(RARE)
     (first, first_norm), (second, _) = given
     assert (first, first_norm) == (15.0, 0.1)

@@ -30,7 +30,8 @@ def test_the_input_has_the_ngrams_at_each_word(model):
         torch.testing.assert_close(added, 0.1 * table.ngrams(context))
     assert not added[0, :2].any()  # a history starts at the last <s>
     assert added[0, 2].any()
-    assert np.array_equal(model.embeddings_, table.weight.detach().numpy())  # vectors of single words
+    # vectors of single words
+    assert np.array_equal(model.embeddings_, table.weight.detach().numpy())
 
 
 def test_ngrams_are_dropped_in_training_only(model):
@@ -48,11 +49,15 @@ def test_ngrams_are_dropped_in_training_only(model):
 
 def test_it_learns_the_grammar(model):
     assert model.perplexity(GRAMMAR) < 4
-    assert model.score(GRAMMAR) == pytest.approx(fitted(embedding=("ngrams", 500), order=4).score(GRAMMAR), abs=0)
+    assert model.score(GRAMMAR) == pytest.approx(
+        fitted(embedding=("ngrams", 500), order=4).score(GRAMMAR), abs=0
+    )
 
 
 def test_its_options_are_checked():
-    with pytest.raises(ValueError, match="'embedding' parameter of HsigmoidLanguageModel must be 'table', 'ngrams'"):
+    with pytest.raises(
+        ValueError, match="'embedding' parameter of HsigmoidLanguageModel must be 'table', 'ngrams'"
+    ):
         make(embedding=("ngrams", 0)).fit(GRAMMAR)
     with pytest.raises(ValueError, match="needs embedding='table'"):
         make(embedding="ngrams", output="tied_softmax").fit(GRAMMAR)

@@ -1,4 +1,6 @@
-"""Parameters: "auto", rates and schedules of the optimizer, trees, bundles, values that are refused."""
+"""Parameters: "auto", rates and schedules of the optimizer, trees, bundles, values that are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +14,42 @@ from sklearn_hashnlp.language._language_parameters import auto_settings
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.training import EarlyStopping, Schedule
 from sklearn_hashnlp.trees import complete_tree, random_tree
-from tests.language.hsigmoid.small_models import SENTENCES, SMALL, VALID, bytes_of, fitted, losses, make
+from tests.language.hsigmoid.small_models import (
+    SENTENCES,
+    SMALL,
+    VALID,
+    bytes_of,
+    fitted,
+    losses,
+    make,
+)
 from tests.trainings import assert_near, assert_other_bits, assert_same_bits
 
 TINY = {"order": 3, "embedding_dim": 4, "hidden_size": 8, "random_state": 0}
 
 
 @pytest.mark.parametrize(
-    ("n_windows", "batch_size"), [(1, 32), (1300, 32), (6600, 64), (22_000, 128), (66_000, 512), (10**7, 512)]
+    ("n_windows", "batch_size"),
+    [(1, 32), (1300, 32), (6600, 64), (22_000, 128), (66_000, 512), (10**7, 512)],
 )
 def test_the_batch_size_grows_with_the_text(n_windows, batch_size):
     assert auto_settings(HsigmoidLanguageModel(), n_windows, None)["batch_size"] == batch_size
     assert auto_settings(HsigmoidLanguageModel(batch_size=7), n_windows, None)["batch_size"] == 7
 
 
-@pytest.mark.parametrize(("optimizer", "rate"), [("adagrad", 0.5), ("adam", 0.002), ("sgd", 0.25 * 32**0.5)])
+@pytest.mark.parametrize(
+    ("optimizer", "rate"), [("adagrad", 0.5), ("adam", 0.002), ("sgd", 0.25 * 32**0.5)]
+)
 def test_auto_is_the_same_as_the_values_that_are_shown(optimizer, rate):
     model = HsigmoidLanguageModel(**TINY, optimizer=optimizer).fit(SENTENCES)
-    shown = {name: getattr(model, f"{name}_") for name in ("batch_size", "learning_rate", "max_epochs")}
+    shown = {
+        name: getattr(model, f"{name}_") for name in ("batch_size", "learning_rate", "max_epochs")
+    }
     assert shown == {"batch_size": 32, "learning_rate": rate, "max_epochs": 5}
     assert len(model.history_) == 5
     assert_same_bits(
-        bytes_of(model), bytes_of(HsigmoidLanguageModel(**TINY, optimizer=optimizer, **shown).fit(SENTENCES))
+        bytes_of(model),
+        bytes_of(HsigmoidLanguageModel(**TINY, optimizer=optimizer, **shown).fit(SENTENCES)),
     )
 
 
@@ -65,8 +81,12 @@ def rates_of(model, **options):
 
 
 def test_learning_rates():
-    assert rates_of(make(learning_rate=0.1, schedule__bias_learning_rate=2.0)) == [[0.1, 0.2, 0.1]] * 3
-    hashed = make(learning_rate=0.1, direct_connections=("hashed", 99), schedule__direct_learning_rate=0.5)
+    assert (
+        rates_of(make(learning_rate=0.1, schedule__bias_learning_rate=2.0)) == [[0.1, 0.2, 0.1]] * 3
+    )
+    hashed = make(
+        learning_rate=0.1, direct_connections=("hashed", 99), schedule__direct_learning_rate=0.5
+    )
     assert rates_of(hashed) == [[0.1, 0.1, 0.05, 0.1]] * 3
     first, second, third = (rate for rate, *_ in rates_of(make(schedule__decay="linear")))
     assert 0.5 > first > second > third > 0
@@ -94,15 +114,21 @@ def test_the_learning_rate_rises_in_the_first_steps_of_new_weights():
                 rates.append(net.optimizer_.param_groups[0]["lr"])
 
     rates: list[float] = []
-    model = make(learning_rate=1.0, schedule__warmup_steps=4, max_epochs=1, callbacks=[Rates()], warm_start=True).fit(
-        SENTENCES
-    )
+    model = make(
+        learning_rate=1.0,
+        schedule__warmup_steps=4,
+        max_epochs=1,
+        callbacks=[Rates()],
+        warm_start=True,
+    ).fit(SENTENCES)
     n_steps = len(rates)
     np.testing.assert_allclose(rates, [0.25, 0.5, 0.75, *[1.0] * (n_steps - 3)])
     model.fit(SENTENCES).partial_fit(SENTENCES)
     assert rates[n_steps:] == [1.0] * 2 * n_steps
     rates.clear()
-    make(learning_rate=1.0, schedule__warmup_steps=10**6, max_epochs=4, callbacks=[Rates()]).fit(SENTENCES)
+    make(learning_rate=1.0, schedule__warmup_steps=10**6, max_epochs=4, callbacks=[Rates()]).fit(
+        SENTENCES
+    )
     np.testing.assert_allclose(rates, np.minimum(np.arange(1, 4 * n_steps + 1) / (3 * n_steps), 1))
 
 
@@ -112,25 +138,40 @@ def test_damping_depends_on_the_batch_size():
         return {group["eps"] for group in net.optimizer_.param_groups}
 
     assert damping_of(batch_size=8) == {15 / 8}
-    assert damping_of(batch_size=8, schedule__bias_learning_rate=2.0, direct_connections=("hashed", 99)) == {15 / 8}
+    assert damping_of(
+        batch_size=8, schedule__bias_learning_rate=2.0, direct_connections=("hashed", 99)
+    ) == {15 / 8}
     n_windows = sum(len(sentence.split()) + 1 for sentence in SENTENCES)
     assert damping_of(batch_size=10**6) == {15 / n_windows}  # there are no more words
-    model = make(max_epochs=1, batch_size=8).fit(SENTENCES).set_params(batch_size=4).partial_fit(SENTENCES[:1])
+    model = (
+        make(max_epochs=1, batch_size=8)
+        .fit(SENTENCES)
+        .set_params(batch_size=4)
+        .partial_fit(SENTENCES[:1])
+    )
     assert {group["eps"] for group in model.net_.optimizer_.param_groups} == {15 / 4}
     assert damping_of(optimizer="adam", learning_rate=0.01) == {1e-8}
 
 
 def weights_of(**options):
-    """Train for a step of all windows; a learning rate of next to nothing gives the initial weights."""
+    """Train for a step of all windows; a learning rate of next to nothing gives the initial
+    weights.
+    """
     model = make(max_epochs=1, batch_size=10**6, optimizer="sgd", **options).fit(SENTENCES)
-    return {name: weight.detach().double() for name, weight in model.net_.module_.named_parameters()}
+    return {
+        name: weight.detach().double() for name, weight in model.net_.module_.named_parameters()
+    }
 
 
-@pytest.mark.parametrize("options", [{}, {"output": "softmax"}, {"direct_connections": ("hashed", 99)}])
+@pytest.mark.parametrize(
+    "options", [{}, {"output": "softmax"}, {"direct_connections": ("hashed", 99)}]
+)
 def test_max_grad_norm_is_the_norm_of_all_gradients_together(options):
     before = weights_of(learning_rate=1e-30, **options)
     for max_grad_norm, learning_rate in ((0.002, 1.0), (0.01, 2.0)):
-        after = weights_of(learning_rate=learning_rate, regularization__max_grad_norm=max_grad_norm, **options)
+        after = weights_of(
+            learning_rate=learning_rate, regularization__max_grad_norm=max_grad_norm, **options
+        )
         step = torch.stack([(after[name] - before[name]).norm() for name in before]).norm()
         assert_near(step, learning_rate * max_grad_norm, rtol=2e-3)
     free, wide = (
@@ -145,11 +186,13 @@ def test_weights_decay_and_biases_do_not(optimizer):
     options = {"max_epochs": 1, "batch_size": 10**6, "optimizer": optimizer, "learning_rate": 0.1}
     options |= {"direct_connections": ("hashed", 99), "schedule__bias_learning_rate": 2.0}
     plain, decayed = (
-        make(regularization__weight_decay=decay, **options).fit(SENTENCES).net_.module_ for decay in (0.0, 0.5)
+        make(regularization__weight_decay=decay, **options).fit(SENTENCES).net_.module_
+        for decay in (0.0, 0.5)
     )
     before = make(**options | {"learning_rate": 1e-30}).fit(SENTENCES).net_.module_.state_dict()
     for name, weight in plain.named_parameters():
-        trained = (weight != before[name]).view(len(weight), -1).any(dim=1)  # two special tokens are no context
+        # two special tokens are no context
+        trained = (weight != before[name]).view(len(weight), -1).any(dim=1)
         rows = torch.full_like(weight, 0.0 if name.endswith("bias") else 0.1 * 0.5)
         rows[~trained] = 0
         expected = weight - rows * before[name]
@@ -171,18 +214,36 @@ def test_a_tree_of_the_user():
         ({"direct_connections": "hashed", "output": "softmax"}, "needs output='hsigmoid'"),
         ({"regularization__dropout": 1.0}, "'dropout' parameter"),
         ({"regularization__word_dropout": 1.0}, "'word_dropout' parameter"),
-        ({"hidden_layer": ("residual", 0)}, r"must be 'tanh', 'sigmoid', 'residual', or a tuple .* \('residual', 1\)"),
+        (
+            {"hidden_layer": ("residual", 0)},
+            r"must be 'tanh', 'sigmoid', 'residual', or a tuple .* \('residual', 1\)",
+        ),
         ({"hidden_layer": ("tanh", 2)}, "'hidden_layer' parameter"),
         ({"hidden_layer": ()}, "'hidden_layer' parameter"),
-        ({"output": "tied_softmax", "direct_connections": True}, r"output='tied_softmax'\) needs embedding='table'"),
-        ({"output": "tied_softmax", "embedding": "hash"}, r"output='tied_softmax'\) needs embedding='table'"),
+        (
+            {"output": "tied_softmax", "direct_connections": True},
+            r"output='tied_softmax'\) needs embedding='table'",
+        ),
+        (
+            {"output": "tied_softmax", "embedding": "hash"},
+            r"output='tied_softmax'\) needs embedding='table'",
+        ),
         ({"embedding": ("sgnn", 0, 14)}, "'embedding' parameter"),
         ({"embedding": ("sgnn", 80, 14.0)}, "'embedding' parameter"),
         ({"embedding": ("hash", 80)}, "'embedding' parameter"),
         ({"early_stopping": EarlyStopping()}, "has no accuracy to monitor"),
-        ({"checkpoint_dir": ("folder", "none")}, "must be a path, or a tuple of a path and 'all' or 'best'"),
-        ({"schedule": Schedule(average=True), "checkpoint_dir": "folder", "resume": True}, "an average of weights"),
-        ({"callbacks": [GradientNormClipping(1.0)]}, r"GradientNormClipping cannot clip .*\. Set max_grad_norm"),
+        (
+            {"checkpoint_dir": ("folder", "none")},
+            "must be a path, or a tuple of a path and 'all' or 'best'",
+        ),
+        (
+            {"schedule": Schedule(average=True), "checkpoint_dir": "folder", "resume": True},
+            "an average of weights",
+        ),
+        (
+            {"callbacks": [GradientNormClipping(1.0)]},
+            r"GradientNormClipping cannot clip .*\. Set max_grad_norm",
+        ),
         ({"tree": complete_tree(5)}, "the tree has 5 classes, and 9 words can be predicted"),
         ({"resume": True}, r"resume=True\) needs checkpoint_dir"),
         ({"resume": True, "early_stopping": EarlyStopping("valid_loss", patience=0)}, "patience"),
@@ -231,7 +292,9 @@ def test_weights_are_averaged(optimizer):
     options = {"optimizer": optimizer, "learning_rate": 0.01, "direct_connections": ("hashed", 99)}
     model = make(**options, schedule=Schedule(average=True), callbacks=[Weights()]).fit(SENTENCES)
     expected = np.mean(weights[-(len(weights) // 4) :], axis=0)
-    np.testing.assert_allclose(model.net_.module_.hidden_layer.weight.detach().numpy(), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        model.net_.module_.hidden_layer.weight.detach().numpy(), expected, atol=1e-6
+    )
 
 
 def test_the_last_weights_can_be_kept(tmp_path):

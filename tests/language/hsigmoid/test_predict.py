@@ -11,7 +11,15 @@ import torch
 
 from sklearn_hashnlp.language import HsigmoidLanguageModel
 from sklearn_hashnlp.persistence import load_word_vectors
-from tests.language.hsigmoid.small_models import GRAMMAR, NAMES, SENTENCES, THINGS, VERBS, fitted, make
+from tests.language.hsigmoid.small_models import (
+    GRAMMAR,
+    NAMES,
+    SENTENCES,
+    THINGS,
+    VERBS,
+    fitted,
+    make,
+)
 from tests.language.tokenizers import encode
 
 OUTPUTS = [
@@ -48,7 +56,9 @@ def test_it_learns_and_its_answers_agree(options):
     assert model.score_samples(["ann sees songs"])[0] == pytest.approx(score, rel=1e-5)
     assert probabilities.shape == (5, len(words) - 1)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-5)
-    assert model.predict(contexts).tolist() == [words[word_id] for word_id in probabilities.argmax(axis=1)]
+    assert model.predict(contexts).tolist() == [
+        words[word_id] for word_id in probabilities.argmax(axis=1)
+    ]
     for pairs, row in zip(model.predict_topk(contexts, k=3), probabilities, strict=True):
         np.testing.assert_allclose([value for _, value in pairs], np.sort(row)[::-1][:3], rtol=1e-5)
         np.testing.assert_allclose(
@@ -61,7 +71,9 @@ def test_search(model):
     rows = torch.from_numpy(encode(model._tokenizer, contexts))
     words = list(model.vocabulary_)
     greedy = model.net_.module_.predict(rows, search="greedy").tolist()
-    assert model.predict(contexts, search="greedy").tolist() == [words[word_id] for word_id in greedy]
+    assert model.predict(contexts, search="greedy").tolist() == [
+        words[word_id] for word_id in greedy
+    ]
 
 
 @pytest.mark.parametrize(
@@ -74,15 +86,21 @@ def test_search(model):
 )
 def test_no_such_search(output, search, wanted):
     model = fitted(GRAMMAR[:9], output=output, max_epochs=1)
-    with pytest.raises(ValueError, match=rf"HsigmoidLanguageModel\.predict needs search to be {wanted}"):
+    with pytest.raises(
+        ValueError, match=rf"HsigmoidLanguageModel\.predict needs search to be {wanted}"
+    ):
         model.predict(["ann"], search=search)
 
 
 def test_candidates_are_ranked_as_if_there_were_no_others():
     across = fitted(hidden_layer="residual", far_context=4, across_sentences=True)
     indices, scores = across.rank(SENTENCES[:5])
-    np.testing.assert_allclose(scores, [across.score([SENTENCES[index]]) for index in indices], rtol=1e-6)
-    with pytest.raises(ValueError, match="candidate 1 is too short to have a score with padding='reference'"):
+    np.testing.assert_allclose(
+        scores, [across.score([SENTENCES[index]]) for index in indices], rtol=1e-6
+    )
+    with pytest.raises(
+        ValueError, match="candidate 1 is too short to have a score with padding='reference'"
+    ):
         fitted(order=4, padding="reference").rank(["ann sees trees", "ann"])
 
 
@@ -104,7 +122,9 @@ def test_similar_words():
     result = dict(model.analogy("ann", "sees", "birds", n=100))
     assert set(result) == {*NAMES, *VERBS, *THINGS} - {"ann", "sees", "birds"}
     for word, similarity in result.items():
-        assert similarity == pytest.approx(units[model.vocabulary_[word]] @ goal / np.linalg.norm(goal), abs=1e-5)
+        assert similarity == pytest.approx(
+            units[model.vocabulary_[word]] @ goal / np.linalg.norm(goal), abs=1e-5
+        )
     assert list(result.values()) == sorted(result.values(), reverse=True)
     with pytest.raises(TypeError, match="has vectors of words: strings, got 5"):
         model.most_similar(5)
@@ -115,7 +135,9 @@ def test_similar_words():
 
 
 def test_words_of_equal_vectors_keep_their_order(monkeypatch):
-    model = HsigmoidLanguageModel(max_epochs=1, min_count=1).fit([" ".join(f"w{i}" for i in range(100))])
+    model = HsigmoidLanguageModel(max_epochs=1, min_count=1).fit(
+        [" ".join(f"w{i}" for i in range(100))]
+    )
     words = [word for word in model.vocabulary_ if word.startswith("w") and word != "w0"]
     vectors = np.random.default_rng(0).normal(size=(50, 2, model.embedding_dim)).astype(np.float32)
     for same, query in vectors:
@@ -127,7 +149,9 @@ def _vectors_of(same, query, words):
     return np.array([query if word == "w0" else same for word in words])
 
 
-@pytest.mark.parametrize("options", [{"embedding": ("hash", 500, 100)}, {"embedding": "sgnn"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"embedding": ("hash", 500, 100)}, {"embedding": "sgnn"}], ids=str
+)
 def test_words_that_were_never_seen_have_vectors(options):
     model = fitted(**options)
     assert model.embeddings_.shape == (10, 6)

@@ -24,11 +24,18 @@ from tests.trainings import assert_same_bits
 @pytest.mark.parametrize("keep", ["all", "best", None])
 def test_which_epochs_are_kept(tmp_path, keep, early_stopping):
     folder = tmp_path if keep is None else (tmp_path, keep)
-    options = {"max_epochs": 5, "checkpoint_dir": folder, "learning_rate": 1.0, "early_stopping": early_stopping}
+    options = {
+        "max_epochs": 5,
+        "checkpoint_dir": folder,
+        "learning_rate": 1.0,
+        "early_stopping": early_stopping,
+    }
     model = make(**options).fit(SENTENCES, X_valid=VALID)
     valid_losses = losses(model, "valid_loss")
     best = valid_losses.index(min(valid_losses)) + 1
-    assert {int(path.name[6:]) for path in tmp_path.iterdir()} == ({1, 2, 3, 4, 5} if keep == "all" else {best, 5})
+    assert {int(path.name[6:]) for path in tmp_path.iterdir()} == (
+        {1, 2, 3, 4, 5} if keep == "all" else {best, 5}
+    )
     for path in tmp_path.iterdir():
         number = int(path.name[6:])
         assert -load_model(path).score(VALID) == pytest.approx(valid_losses[number - 1], rel=1e-6)
@@ -38,7 +45,9 @@ def test_which_epochs_are_kept(tmp_path, keep, early_stopping):
 
 
 def test_epochs_of_an_earlier_training_are_not_overwritten(tmp_path):
-    model = make(checkpoint_dir=tmp_path, callbacks=[Callback()], random_state=np.random.RandomState(0)).fit(SENTENCES)
+    model = make(
+        checkpoint_dir=tmp_path, callbacks=[Callback()], random_state=np.random.RandomState(0)
+    ).fit(SENTENCES)
     with pytest.raises(ValueError, match=r"already has epoch-0000\d\. Set resume=True to continue"):
         model.fit(SENTENCES)
     model.set_params(warm_start=True).fit(SENTENCES)
@@ -69,7 +78,11 @@ class KillAt(Callback):
         self.epoch, self.at_batch = epoch, at_batch
 
     def on_batch_begin(self, net, training=False, **kwargs):
-        if training and len(net.history) == self.epoch and len(net.history[-1]["batches"]) > self.at_batch:
+        if (
+            training
+            and len(net.history) == self.epoch
+            and len(net.history[-1]["batches"]) > self.at_batch
+        ):
             raise KilledError
 
 
@@ -82,7 +95,9 @@ STOPPING = {"early_stopping": EarlyStopping("valid_loss", patience=3), "learning
         *((options, 2) for options in VARIED),
         *((STOPPING | {"schedule__plateau": (1, 0.5)}, epoch) for epoch in (1, 4)),
         (STOPPING | {"embedding": ("hash", 99, 50)}, 4),
-        pytest.param({"schedule__decay": "linear", "callbacks": [StepLog(4)]}, 2, id="a log of steps"),
+        pytest.param(
+            {"schedule__decay": "linear", "callbacks": [StepLog(4)]}, 2, id="a log of steps"
+        ),
     ],
     ids=str,
 )
@@ -91,7 +106,9 @@ def test_a_training_that_was_killed_is_resumed(tmp_path, options, epoch):
     whole = make(**options).fit(SENTENCES, X_valid=VALID)
     kept = {**options, "checkpoint_dir": tmp_path, "resume": True}
     with pytest.raises(KilledError):
-        make(**kept | {"callbacks": [*options.get("callbacks", []), KillAt(epoch)]}).fit(SENTENCES, X_valid=VALID)
+        make(**kept | {"callbacks": [*options.get("callbacks", []), KillAt(epoch)]}).fit(
+            SENTENCES, X_valid=VALID
+        )
     resumed = make(**kept).fit(SENTENCES, X_valid=VALID)
     assert_same_bits(bytes_of(resumed), bytes_of(whole))
     assert_same_bits(losses(resumed), losses(whole))
@@ -106,14 +123,25 @@ def test_a_training_that_was_killed_is_resumed(tmp_path, options, epoch):
 def tensors_in(value):
     if isinstance(value, Tensor):
         return [value]
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    parts = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list | tuple)
+        else ()
+    )
     if isinstance(value, Callback) or is_dataclass(value):
         parts = vars(value).values()
     return [tensor for part in parts for tensor in tensors_in(part)]
 
 
 def test_a_resumed_model_keeps_no_second_copy_of_its_weights(tmp_path):
-    options = STOPPING | {"schedule__decay": "linear", "max_epochs": 6, "checkpoint_dir": tmp_path, "resume": True}
+    options = STOPPING | {
+        "schedule__decay": "linear",
+        "max_epochs": 6,
+        "checkpoint_dir": tmp_path,
+        "resume": True,
+    }
     with pytest.raises(KilledError):
         make(**options, callbacks=[KillAt(2)]).fit(SENTENCES, X_valid=VALID)
     resumed = make(**options).fit(SENTENCES, X_valid=VALID)
@@ -158,8 +186,14 @@ class Rates(Callback):
 
 
 @pytest.mark.parametrize(("planned", "done", "max_epochs"), [(2, 2, 6), (6, 2, 3), (4, 1, 8)])
-def test_another_number_of_epochs_plans_the_linear_schedule_anew(tmp_path, planned, done, max_epochs):
-    options = {"schedule__decay": "linear", "schedule__warmup_steps": 5, "direct_connections": ("hashed", 99)}
+def test_another_number_of_epochs_plans_the_linear_schedule_anew(
+    tmp_path, planned, done, max_epochs
+):
+    options = {
+        "schedule__decay": "linear",
+        "schedule__warmup_steps": 5,
+        "direct_connections": ("hashed", 99),
+    }
     options |= {"schedule__direct_learning_rate": 2.0}
     kept = options | {"checkpoint_dir": tmp_path, "resume": True}
     earlier = Rates()
@@ -171,16 +205,21 @@ def test_another_number_of_epochs_plans_the_linear_schedule_anew(tmp_path, plann
     make(**kept, max_epochs=max_epochs, callbacks=[later]).fit(SENTENCES)
     n_steps = len(whole.rates) * (max_epochs - done) // max_epochs
     np.testing.assert_allclose(later.rates, whole.rates[-n_steps:])
-    n_before = len(whole.rates) - n_steps  # trained at other rates than those of the new plan: not the same weights
+    # trained at other rates than those of the new plan: not the same weights
+    n_before = len(whole.rates) - n_steps
     assert (np.array(earlier.rates[1:n_before]) != np.array(whole.rates[1:n_before])).all()
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"hidden_size": 5}, {"tree": "random"}, {"min_count": 25}, {"max_features": 3}], ids=str
+    "wrong",
+    [{"hidden_size": 5}, {"tree": "random"}, {"min_count": 25}, {"max_features": 3}],
+    ids=str,
 )
 def test_another_training_is_not_resumed(tmp_path, wrong):
     make(checkpoint_dir=tmp_path, max_epochs=2).fit(SENTENCES)
-    with pytest.raises(ValueError, match=r"cannot continue training (with (hidden_size|tree)=|on these words)"):
+    with pytest.raises(
+        ValueError, match=r"cannot continue training (with (hidden_size|tree)=|on these words)"
+    ):
         make(checkpoint_dir=tmp_path, max_epochs=4, resume=True, **wrong).fit(SENTENCES)
 
 
@@ -205,7 +244,9 @@ def into(folder, **options):
 
 
 @pytest.mark.parametrize(
-    "others", [SENTENCES[::-1], SENTENCES[1:], [*SENTENCES, "a b"], [*SENTENCES[:-1], "h g f e d c b a"]], ids=len
+    "others",
+    [SENTENCES[::-1], SENTENCES[1:], [*SENTENCES, "a b"], [*SENTENCES[:-1], "h g f e d c b a"]],
+    ids=len,
 )
 def test_other_sentences(tmp_path, others):
     into(tmp_path).fit(SENTENCES)
@@ -215,30 +256,47 @@ def test_other_sentences(tmp_path, others):
 
 
 def test_folds_are_not_taken_for_each_other(tmp_path):
-    with pytest.raises(ValueError, match="each fold of a cross-validation needs a folder of its own"):
-        cross_val_score(into(tmp_path, vocabulary={"a": 0, "b": 1}), SENTENCES, cv=3, error_score="raise")
+    with pytest.raises(
+        ValueError, match="each fold of a cross-validation needs a folder of its own"
+    ):
+        cross_val_score(
+            into(tmp_path, vocabulary={"a": 0, "b": 1}), SENTENCES, cv=3, error_score="raise"
+        )
 
 
 @pytest.mark.parametrize("early_stopping", [False, "valid_loss"])
 def test_validation_sentences_that_were_added_or_left_out(tmp_path, early_stopping):
     into(tmp_path / "without").fit(SENTENCES)
-    with pytest.raises(ValueError, match="training with validation sentences: it was trained without them"):
+    with pytest.raises(
+        ValueError, match="training with validation sentences: it was trained without them"
+    ):
         into(tmp_path / "without", early_stopping=early_stopping).fit(SENTENCES, X_valid=VALID)
     into(tmp_path / "with", early_stopping=early_stopping).fit(SENTENCES, X_valid=VALID)
-    with pytest.raises(ValueError, match="training without validation sentences: it was trained with them"):
+    with pytest.raises(
+        ValueError, match="training without validation sentences: it was trained with them"
+    ):
         into(tmp_path / "with").fit(SENTENCES)
 
 
 def test_the_best_epoch_is_gone(tmp_path):
     stopping = EarlyStopping("valid_loss", patience=None)
-    options = {"early_stopping": stopping, "learning_rate": 0.1, "optimizer": "adam", "max_epochs": 9}
+    options = {
+        "early_stopping": stopping,
+        "learning_rate": 0.1,
+        "optimizer": "adam",
+        "max_epochs": 9,
+    }
     valid_losses = losses(into(tmp_path, **options).fit(SENTENCES, X_valid=VALID), "valid_loss")
     best = valid_losses.index(min(valid_losses)) + 1
     assert best < 9
     shutil.rmtree(tmp_path / f"epoch-{best:05d}")
     with pytest.raises(ValueError, match=f"lacks epoch-0000{best}, the best epoch"):
         into(tmp_path, **options).fit(SENTENCES, X_valid=VALID)
-    last = into(tmp_path, **options).set_params(early_stopping__restore_best=False).fit(SENTENCES, X_valid=VALID)
+    last = (
+        into(tmp_path, **options)
+        .set_params(early_stopping__restore_best=False)
+        .fit(SENTENCES, X_valid=VALID)
+    )
     assert bytes_of(last) == bytes_of(load_model(tmp_path / "epoch-00009"))
 
 

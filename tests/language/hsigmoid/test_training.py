@@ -23,7 +23,9 @@ def test_validation_sentences():
         "epoch", "train_loss", "valid_loss", "train_perplexity", "valid_perplexity", "dur"
     }  # fmt: skip
     assert losses(model, "valid_loss")[-1] == pytest.approx(-model.score(VALID), rel=1e-5)
-    assert model.history_[0]["valid_perplexity"] == pytest.approx(np.exp(losses(model, "valid_loss")[0]))
+    assert model.history_[0]["valid_perplexity"] == pytest.approx(
+        np.exp(losses(model, "valid_loss")[0])
+    )
     assert "i" not in model.vocabulary_
     assert "valid_loss" not in make().fit(SENTENCES).history_[0]
     with pytest.raises(ValueError, match="no window of 3 words to validate on"):
@@ -33,7 +35,12 @@ def test_validation_sentences():
 @pytest.mark.parametrize("options", VARIED, ids=str)
 def test_the_best_epoch_of_every_network(options):
     learning_rate = 10 * options.get("learning_rate", 0.1)
-    options = {**options, "early_stopping": "valid_loss", "max_epochs": 12, "learning_rate": learning_rate}
+    options = {
+        **options,
+        "early_stopping": "valid_loss",
+        "max_epochs": 12,
+        "learning_rate": learning_rate,
+    }
     model = make(**options).fit(SENTENCES, X_valid=VALID)
     valid_losses = losses(model, "valid_loss")
     assert -model.score(VALID) == pytest.approx(min(valid_losses), rel=1e-5)
@@ -43,10 +50,15 @@ def test_the_best_epoch_of_every_network(options):
 def test_validation_sentences_are_split_off():
     model = make(early_stopping=EarlyStopping("valid_loss", 2, 0.2)).fit([*SENTENCES, "zebra"])
     assert "valid_loss" in model.history_[0]
-    other = make(early_stopping=EarlyStopping("valid_loss", 2, 0.2), random_state=5).fit([*SENTENCES, "zebra"])
+    other = make(early_stopping=EarlyStopping("valid_loss", 2, 0.2), random_state=5).fit(
+        [*SENTENCES, "zebra"]
+    )
     assert_other_bits(bytes_of(other), bytes_of(model))
-    unique = make(early_stopping=EarlyStopping("valid_loss", 2, 0.2)).fit([f"word{number}" for number in range(10)])
-    assert len(unique.vocabulary_) == 8 + 3  # words are learned from those that are trained on alone
+    unique = make(early_stopping=EarlyStopping("valid_loss", 2, 0.2)).fit(
+        [f"word{number}" for number in range(10)]
+    )
+    # words are learned from those that are trained on alone
+    assert len(unique.vocabulary_) == 8 + 3
     with pytest.raises(ValueError, match="cannot split a validation sentence off a single one"):
         make(early_stopping="valid_loss").fit(["a b"])
 
@@ -102,8 +114,14 @@ def test_the_losses_of_the_step_log():
     model = make(batch_size=16, callbacks=[StepLog(n_batches)]).fit(SENTENCES, X_valid=VALID)
     for name in ("train_loss", "valid_loss"):
         assert [entry[name] for entry in model.log_] == pytest.approx(losses(model, name), rel=1e-6)
-    every_step = make(batch_size=16, callbacks=[StepLog(1)]).fit(SENTENCES, X_valid=VALID).log_[:n_batches]
-    every_five = make(batch_size=16, callbacks=[StepLog(5)]).fit(SENTENCES, X_valid=VALID).log_[: n_batches // 5]
+    every_step = (
+        make(batch_size=16, callbacks=[StepLog(1)]).fit(SENTENCES, X_valid=VALID).log_[:n_batches]
+    )
+    every_five = (
+        make(batch_size=16, callbacks=[StepLog(5)])
+        .fit(SENTENCES, X_valid=VALID)
+        .log_[: n_batches // 5]
+    )
     for entry in every_five:
         since = every_step[entry["step"] - 5 : entry["step"]]
         assert_near(entry["train_loss"], np.mean([step["train_loss"] for step in since]), rtol=1e-6)
@@ -118,8 +136,18 @@ def test_warm_start():
     assert [entry["epoch"] for entry in model.history_] == [1, 2, 3, 4, 5, 6]
     assert_other_bits(bytes_of(model), first)
     assert "new" not in model.vocabulary_
-    others = [{"hidden_size": 5}, {"order": 4}, {"padding": "reference"}, {"embedding": "hash"}, {"far_context": 3}]
-    others += [{"hidden_layer": "residual"}, {"across_sentences": True}, {"special_tokens": ("<b>", "<e>", "<u>")}]
+    others = [
+        {"hidden_size": 5},
+        {"order": 4},
+        {"padding": "reference"},
+        {"embedding": "hash"},
+        {"far_context": 3},
+    ]
+    others += [
+        {"hidden_layer": "residual"},
+        {"across_sentences": True},
+        {"special_tokens": ("<b>", "<e>", "<u>")},
+    ]
     for wrong in others:
         with pytest.raises(ValueError, match=f"with {next(iter(wrong))}=.*: it was trained with"):
             copy.deepcopy(model).set_params(**wrong).fit(SENTENCES)
@@ -147,7 +175,9 @@ def test_callbacks_of_a_user():
 
     scoring = EpochScoring(perplexity, name="own", lower_is_better=True)
     model = make(callbacks=[("own", scoring)]).fit(SENTENCES, X_valid=VALID)
-    np.testing.assert_allclose(model.net_.history[:, "own"], losses(model, "valid_perplexity"), rtol=1e-5)
+    np.testing.assert_allclose(
+        model.net_.history[:, "own"], losses(model, "valid_perplexity"), rtol=1e-5
+    )
 
 
 @pytest.mark.gpu

@@ -37,7 +37,9 @@ def fitted_members():
 
 
 def mixture(**options):
-    return InterpolatedLanguageModel(fitted_members(), **{"prefit": True} | options).fit(TRAIN, X_valid=VALID)
+    return InterpolatedLanguageModel(fitted_members(), **{"prefit": True} | options).fit(
+        TRAIN, X_valid=VALID
+    )
 
 
 def columns_of(model, words):

@@ -1,4 +1,6 @@
-"""fit of mixtures: clones or fitted models, the split of validation text, errors, scikit-learn's searches, copies."""
+"""fit of mixtures: clones or fitted models, the split of validation text, errors, scikit-learn's
+searches, copies.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from sklearn_hashnlp import (
     save_model,
 )
 from sklearn_hashnlp.persistence import ModelFormatError
-from tests.language.interpolated.models import TRAIN, UNSEEN, VALID, fitted_members, mixture, network
+from tests.language.interpolated.models import (
+    TRAIN,
+    UNSEEN,
+    VALID,
+    fitted_members,
+    mixture,
+    network,
+)
 from tests.persistence.damaged_models import reread
 from tests.trainings import assert_near, assert_same_bits
 
@@ -29,7 +38,11 @@ def counts(**options):
 
 
 def test_clones_are_fitted_with_the_vocabulary_of_the_first():
-    members = [KneserNeyLanguageModel(order=3, max_features=4), network(), CacheLanguageModel(min_count=9)]
+    members = [
+        KneserNeyLanguageModel(order=3, max_features=4),
+        network(),
+        CacheLanguageModel(min_count=9),
+    ]
     model = InterpolatedLanguageModel(members).fit(TRAIN, X_valid=VALID)
     assert [list(one.vocabulary_) for one in model.models_] == [list(model.vocabulary_)] * 3
     assert len(model.vocabulary_) == 4 + 3
@@ -47,19 +60,27 @@ def test_mixtures_in_mixtures_are_fitted_with_the_vocabulary_of_the_first():
     assert len(model.vocabulary_) < 6 + 3
     for one in (model.models_[1], deepest, *deepest.models_, model.models_[1].models_[1]):
         assert one.vocabulary_ == model.vocabulary_
-    assert all(template.vocabulary is None for template in inner.models[0].models)  # only the clones are changed
+    # only the clones are changed
+    assert all(template.vocabulary is None for template in inner.models[0].models)
     innermost = InterpolatedLanguageModel([inner, CacheLanguageModel()]).fit(TRAIN, X_valid=VALID)
-    assert innermost.models_[1].vocabulary_ == innermost.models_[0].models_[0].models_[0].vocabulary_
+    assert (
+        innermost.models_[1].vocabulary_ == innermost.models_[0].models_[0].models_[0].vocabulary_
+    )
 
 
 def test_a_mixture_of_fitted_models_in_a_mixture_keeps_its_vocabulary():
     fitted = mixture()
-    model = InterpolatedLanguageModel([KneserNeyLanguageModel(vocabulary=fitted.vocabulary_), fitted])
+    model = InterpolatedLanguageModel(
+        [KneserNeyLanguageModel(vocabulary=fitted.vocabulary_), fitted]
+    )
     assert model.fit(TRAIN, X_valid=VALID).models_[1].models_[0] is fitted.models_[0]
     with pytest.raises(
-        ValueError, match=r"is a word of models\[1\], InterpolatedLanguageModel, but not of models\[0\]"
+        ValueError,
+        match=r"is a word of models\[1\], InterpolatedLanguageModel, but not of models\[0\]",
     ):
-        InterpolatedLanguageModel([KneserNeyLanguageModel(min_count=30), fitted]).fit(TRAIN, X_valid=VALID)
+        InterpolatedLanguageModel([KneserNeyLanguageModel(min_count=30), fitted]).fit(
+            TRAIN, X_valid=VALID
+        )
 
 
 def test_the_last_sentences_are_validation_text_where_there_is_no_other():
@@ -68,7 +89,9 @@ def test_the_last_sentences_are_validation_text_where_there_is_no_other():
     assert_same_bits(model.weights_, split.weights_)
     assert_same_bits(model.score_samples(UNSEEN), split.score_samples(UNSEEN))
     everything = counts(weights="equal").fit(TRAIN)
-    assert len(everything.models_[0].vocabulary_) == len(KneserNeyLanguageModel().fit(TRAIN).vocabulary_)
+    assert len(everything.models_[0].vocabulary_) == len(
+        KneserNeyLanguageModel().fit(TRAIN).vocabulary_
+    )
     with pytest.raises(ValueError, match="cannot split validation sentences off 1"):
         counts().fit(["a b"])
 
@@ -76,16 +99,31 @@ def test_the_last_sentences_are_validation_text_where_there_is_no_other():
 def test_words_that_only_one_model_has_are_named():
     first, second = KneserNeyLanguageModel().fit(["a b"]), CacheLanguageModel().fit(["a c"])
     for models, word, message in (
-        ([first, second], "b", r"models\[0\], KneserNeyLanguageModel, but not of models\[1\], CacheLanguageModel"),
-        ([second, first], "c", r"models\[0\], CacheLanguageModel, but not of models\[1\], KneserNeyLanguageModel"),
-        ([first, CacheLanguageModel().fit(["a b d"])], "d", r"models\[1\], CacheLanguageModel, but not of models\[0\]"),
+        (
+            [first, second],
+            "b",
+            r"models\[0\], KneserNeyLanguageModel, but not of models\[1\], CacheLanguageModel",
+        ),
+        (
+            [second, first],
+            "c",
+            r"models\[0\], CacheLanguageModel, but not of models\[1\], KneserNeyLanguageModel",
+        ),
+        (
+            [first, CacheLanguageModel().fit(["a b d"])],
+            "d",
+            r"models\[1\], CacheLanguageModel, but not of models\[0\]",
+        ),
     ):
         with pytest.raises(ValueError, match=f"'{word}' is a word of {message}"):
             InterpolatedLanguageModel(models, prefit=True).fit(X_valid=["a"])
 
 
 def test_special_tokens_are_those_of_the_first():
-    models = [KneserNeyLanguageModel(order=2, special_tokens=("<b>", "<e>", "<unk>")), CacheLanguageModel()]
+    models = [
+        KneserNeyLanguageModel(order=2, special_tokens=("<b>", "<e>", "<unk>")),
+        CacheLanguageModel(),
+    ]
     sentences = [f"<b> {sentence} <e>" for sentence in TRAIN]
     model = InterpolatedLanguageModel(models).fit(sentences, X_valid=VALID)
     plain = counts().fit(TRAIN, X_valid=VALID)
@@ -93,28 +131,58 @@ def test_special_tokens_are_those_of_the_first():
     assert "<e>" in model.vocabulary_
     assert "</s>" not in model.vocabulary_
     other = CacheLanguageModel(vocabulary=model.vocabulary_).fit(TRAIN)
-    with pytest.raises(ValueError, match=r"models\[1\], CacheLanguageModel, has <s>, </s>, <unk>, and models\[0\]"):
+    with pytest.raises(
+        ValueError, match=r"models\[1\], CacheLanguageModel, has <s>, </s>, <unk>, and models\[0\]"
+    ):
         InterpolatedLanguageModel([model.models_[0], other], prefit=True).fit(X_valid=VALID)
 
 
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: InterpolatedLanguageModel([]).fit(TRAIN), ValueError, "at least one language model"),
-        (lambda: InterpolatedLanguageModel([1]).fit(TRAIN), TypeError, r"mixes language models, got 1 as models\[0\]"),
+        (
+            lambda: InterpolatedLanguageModel([]).fit(TRAIN),
+            ValueError,
+            "at least one language model",
+        ),
+        (
+            lambda: InterpolatedLanguageModel([1]).fit(TRAIN),
+            TypeError,
+            r"mixes language models, got 1 as models\[0\]",
+        ),
         (lambda: counts().fit(), ValueError, "needs X, sentences to fit"),
         (lambda: counts(weights=[1.0]).fit(TRAIN), ValueError, "1 numbers for 2 models"),
         (lambda: counts(weights=[0.5, 0.6]).fit(TRAIN), ValueError, "sum to 1"),
         (lambda: counts(weights=[1.5, -0.5]).fit(TRAIN), ValueError, "at least 0"),
         (lambda: counts(weights=["a", "b"]).fit(TRAIN), ValueError, "must be numbers"),
-        (lambda: counts(weights="equal", frequency_bins=True).fit(TRAIN), ValueError, "set weights='em', got 'equal'"),
+        (
+            lambda: counts(weights="equal", frequency_bins=True).fit(TRAIN),
+            ValueError,
+            "set weights='em', got 'equal'",
+        ),
         (lambda: counts(prefit=True).fit(X_valid=VALID), NotFittedError, "KneserNey"),
         (lambda: counts().fit(TRAIN, X_valid=[]), ValueError, "X is empty"),
         (lambda: counts().fit("a b"), TypeError, "a single str is ambiguous"),
-        (lambda: mixture().fit(), ValueError, "needs X_valid: sentences that the models were not trained on"),
-        (lambda: mixture(frequency_bins=True).fit(X_valid=VALID), ValueError, "needs X: the training text"),
-        (lambda: mixture().score(lambda: iter([(0, 1, 2, 3)])), TypeError, "its reader gave the word ids"),
-        (lambda: InterpolatedLanguageModel([network(padding="reference")]).fit(TRAIN), ValueError, "padding='full'"),
+        (
+            lambda: mixture().fit(),
+            ValueError,
+            "needs X_valid: sentences that the models were not trained on",
+        ),
+        (
+            lambda: mixture(frequency_bins=True).fit(X_valid=VALID),
+            ValueError,
+            "needs X: the training text",
+        ),
+        (
+            lambda: mixture().score(lambda: iter([(0, 1, 2, 3)])),
+            TypeError,
+            "its reader gave the word ids",
+        ),
+        (
+            lambda: InterpolatedLanguageModel([network(padding="reference")]).fit(TRAIN),
+            ValueError,
+            "padding='full'",
+        ),
     ],
 )
 def test_errors_say_what_to_do(make, error, message):
@@ -126,7 +194,9 @@ def test_a_failed_fit_leaves_the_model():
     model = mixture()
     before = model.score_samples(UNSEEN).tobytes()
     with pytest.raises(ValueError, match="is a word of"):
-        model.set_params(models=[*model.models, CacheLanguageModel().fit(["strange"])]).fit(X_valid=VALID)
+        model.set_params(models=[*model.models, CacheLanguageModel().fit(["strange"])]).fit(
+            X_valid=VALID
+        )
     assert model.score_samples(UNSEEN).tobytes() == before
 
 
@@ -169,7 +239,9 @@ def test_fitted_models_are_saved_once(tmp_path):
 @pytest.fixture(scope="module")
 def nested():
     """Return a mixture of a mixture and a network, with weights for bins of context frequency."""
-    model = InterpolatedLanguageModel([mixture(), fitted_members()[0]], prefit=True, frequency_bins=True)
+    model = InterpolatedLanguageModel(
+        [mixture(), fitted_members()[0]], prefit=True, frequency_bins=True
+    )
     return model.fit(TRAIN, X_valid=VALID)
 
 

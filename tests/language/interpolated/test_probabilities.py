@@ -1,4 +1,6 @@
-"""Mixtures: sums of probabilities, whatever orders, codes and ids the members have, and how weights are learned."""
+"""Mixtures: sums of probabilities, whatever orders, codes and ids the members have, and how weights
+are learned.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_probabilities_are_the_weighted_sums(model):
     np.testing.assert_allclose(expected.sum(axis=1), 1, atol=1e-6)
     assert model.predict(CONTEXTS).tolist() == [words[index] for index in expected.argmax(axis=1)]
     for row, probs in zip(model.predict_topk(CONTEXTS, 3), expected, strict=True):
-        assert [word for word, _ in row] == [words[index] for index in np.argsort(-probs, kind="stable")[:3]]
+        assert [word for word, _ in row] == [
+            words[index] for index in np.argsort(-probs, kind="stable")[:3]
+        ]
 
 
 def test_a_generator_is_read_once():
@@ -61,8 +65,14 @@ def test_mixtures_can_be_mixed(model):
 
 @pytest.mark.parametrize("frequency_bins", [False, True])
 def test_a_text_is_the_product_of_its_words_after_all_words_before(frequency_bins):
-    members = [KneserNeyLanguageModel(order=3), CacheLanguageModel(), CacheLanguageModel(reset="sentence")]
-    model = InterpolatedLanguageModel(members, frequency_bins=frequency_bins).fit(TRAIN, X_valid=VALID)
+    members = [
+        KneserNeyLanguageModel(order=3),
+        CacheLanguageModel(),
+        CacheLanguageModel(reset="sentence"),
+    ]
+    model = InterpolatedLanguageModel(members, frequency_bins=frequency_bins).fit(
+        TRAIN, X_valid=VALID
+    )
     text = ["a b c", "d a", "", "", "a a c z f", "b"]
     words = " </s> ".join([*text, ""]).split()
     steps = model.predict_proba([words[:end] for end in range(len(words))])
@@ -76,7 +86,10 @@ def test_a_text_is_the_product_of_its_words_after_all_words_before(frequency_bin
 def test_a_network_that_reads_across_sentences_is_mixed(frequency_bins):
     far = network(far_context=6, across_sentences=True).fit(TRAIN)
     vocabulary = far.vocabulary_
-    others = [KneserNeyLanguageModel(vocabulary=vocabulary), CacheLanguageModel(vocabulary=vocabulary)]
+    others = [
+        KneserNeyLanguageModel(vocabulary=vocabulary),
+        CacheLanguageModel(vocabulary=vocabulary),
+    ]
     model = InterpolatedLanguageModel(
         [far, *(one.fit(TRAIN) for one in others)], prefit=True, frequency_bins=frequency_bins
     ).fit(TRAIN, X_valid=VALID)
@@ -146,11 +159,16 @@ def test_bins_are_those_of_the_counts_of_contexts(length):
 
 def test_contexts_that_do_not_occur_are_in_the_last_bin():
     bins = ContextBins(1, np.array([3, 7]), np.array([5, 5]))
-    assert bins.of_contexts(np.array([[3], [4], [9]]), 10).tolist() == [1, bins.n_bins - 1, bins.n_bins - 1]
+    assert bins.of_contexts(np.array([[3], [4], [9]]), 10).tolist() == [
+        1,
+        bins.n_bins - 1,
+        bins.n_bins - 1,
+    ]
 
 
 @pytest.mark.parametrize(
-    ("length", "keys", "counts"), [(0, [3, 7], [1, 1]), (1, [7, 3], [1, 1]), (1, [3, 3], [1, 1]), (1, [3, 7], [1, 0])]
+    ("length", "keys", "counts"),
+    [(0, [3, 7], [1, 1]), (1, [7, 3], [1, 1]), (1, [3, 3], [1, 1]), (1, [3, 7], [1, 0])],
 )
 def test_damaged_bins_are_refused(length, keys, counts):
     with pytest.raises(ValueError, match="ascending contexts with positive counts"):
@@ -165,9 +183,14 @@ def test_each_bin_has_the_best_weights_of_its_words():
     assert (n_words > 0).sum() > 2
     overall = mixture().weights_
     for index, weights in enumerate(model.weights_):
-        expected, _ = em_weights(log_probs[text.bins == index], np.full(3, 1 / 3)) if n_words[index] else (overall, [])
+        expected, _ = (
+            em_weights(log_probs[text.bins == index], np.full(3, 1 / 3))
+            if n_words[index]
+            else (overall, [])
+        )
         assert_near(weights, expected, atol=1e-12)
-    assert_as_good(model.score_samples(VALID), mixture().score_samples(VALID), margin=0)  # of these sentences
+    # of these sentences
+    assert_as_good(model.score_samples(VALID), mixture().score_samples(VALID), margin=0)
 
 
 def test_given_weights_and_equal_weights_need_no_validation_text():
@@ -175,6 +198,9 @@ def test_given_weights_and_equal_weights_need_no_validation_text():
     for weights, expected in (("equal", [1 / 3] * 3), ([0.5, 0.25, 0.25], [0.5, 0.25, 0.25])):
         model = InterpolatedLanguageModel(members, weights=weights, prefit=True).fit()
         assert model.weights_.tolist() == expected
-    assert len(InterpolatedLanguageModel(members, weights="equal", prefit=True).fit(TRAIN).weights_) == 3
+    assert (
+        len(InterpolatedLanguageModel(members, weights="equal", prefit=True).fit(TRAIN).weights_)
+        == 3
+    )
     alone = InterpolatedLanguageModel(members, weights=[0.0, 1.0, 0.0], prefit=True).fit()
     assert_near(alone.score_samples(UNSEEN), members[1].score_samples(UNSEEN), rtol=1e-9)

@@ -61,7 +61,9 @@ def test_no_text_is_an_error_and_a_fitted_model_stays():
 
 def test_parameters_that_are_arrays_are_saved(tmp_path):
     discounts, counts = np.full((4, 3), 0.5), np.array([1, 1, 2])
-    model = KneserNeyLanguageModel(order=4, discounts=discounts, min_ngram_counts=counts).fit(SENTENCES)
+    model = KneserNeyLanguageModel(order=4, discounts=discounts, min_ngram_counts=counts).fit(
+        SENTENCES
+    )
     save_model(model, tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert loaded.score_samples(SENTENCES).tobytes() == model.score_samples(SENTENCES).tobytes()
@@ -108,10 +110,15 @@ def test_damaged_arrays_are_refused(name, change, message):
         reread(model, lambda _, arrays: arrays.update({name: change(arrays[name].copy())}))
 
 
-@pytest.mark.parametrize(("key", "value"), [("order", 2), ("order", 4), ("words", ["</s>", "<unk>"])])
+@pytest.mark.parametrize(
+    ("key", "value"), [("order", 2), ("order", 4), ("words", ["</s>", "<unk>"])]
+)
 def test_damaged_values_are_refused(key, value):
     with pytest.raises(ModelFormatError):
-        reread(KneserNeyLanguageModel(order=3).fit(SENTENCES), lambda state, _: state.update({key: value}))
+        reread(
+            KneserNeyLanguageModel(order=3).fit(SENTENCES),
+            lambda state, _: state.update({key: value}),
+        )
 
 
 LETTERS = st.lists(st.sampled_from("abcd"), max_size=6)
@@ -130,7 +137,9 @@ def test_probabilities_equal_those_of_the_definition(sentences, asked, order, mi
     min_counts = min_counts[:order]
     model = KneserNeyLanguageModel(order=order, min_ngram_counts=min_counts).fit(sentences)
     padded = [*min_counts, *[min_counts[-1]] * (order - len(min_counts))]
-    occurrences = oracle.KneserNey(sentences, order=order, words=set(), discounts=[], min_counts=padded).counts
+    occurrences = oracle.KneserNey(
+        sentences, order=order, words=set(), discounts=[], min_counts=padded
+    ).counts
     discounts = [oracle.discounts(occurrences, n) for n in range(1, order + 1)]
     np.testing.assert_allclose(model.discounts_, discounts, rtol=1e-12)
     expected = oracle.KneserNey(
@@ -143,7 +152,9 @@ def test_probabilities_equal_those_of_the_definition(sentences, asked, order, mi
         np.testing.assert_allclose(probs, [expected.prob(tail, word) for word in words], rtol=1e-12)
         assert probs.sum() == pytest.approx(1, abs=1e-12)
     kept = [ngram for ngram in expected.kept if len(ngram) > 1]
-    assert model.n_ngrams_[1:] == [sum(len(ngram) == n for ngram in kept) for n in range(2, order + 1)]
+    assert model.n_ngrams_[1:] == [
+        sum(len(ngram) == n for ngram in kept) for n in range(2, order + 1)
+    ]
 
 
 @settings(max_examples=40, deadline=None)
@@ -154,7 +165,9 @@ def test_scores_are_sums_of_the_log_probabilities(sentences, asked, order):
         words = [*sentence, "</s>"]
         ids = [model.vocabulary_.get(word, model.vocabulary_["<unk>"]) for word in words]
         probs = model.predict_proba([sentence[:end] for end in range(len(words))])
-        assert score == pytest.approx(sum(math.log(row[i]) for row, i in zip(probs, ids, strict=True)), abs=1e-11)
+        assert score == pytest.approx(
+            sum(math.log(row[i]) for row, i in zip(probs, ids, strict=True)), abs=1e-11
+        )
 
 
 def test_a_reader_of_word_ids_gives_the_model_of_its_sentences():
@@ -174,7 +187,9 @@ def test_a_reader_of_word_ids_gives_the_model_of_its_sentences():
 
 def test_windows_of_a_reader_without_padding_are_counted():
     vocabulary = {word: word_id for word_id, word in enumerate(["<s>", "a", "b", "c"])}
-    model = KneserNeyLanguageModel(order=3, vocabulary=vocabulary, special_tokens=("<s>", "c", "<unk>"))
+    model = KneserNeyLanguageModel(
+        order=3, vocabulary=vocabulary, special_tokens=("<s>", "c", "<unk>")
+    )
     model.fit(lambda: iter([(0, 1, 2), (1, 2, 3), (1, 2, 3)]))
     assert model.predict_proba([["a"], ["a", "b"], ["b", "a"]]).sum(axis=1) == pytest.approx(1)
     assert model.predict([["a", "b"]]).tolist() == ["c"]

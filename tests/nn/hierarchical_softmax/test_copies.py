@@ -36,20 +36,27 @@ def test_a_state_of_another_tree_is_refused(strict):
     layer, other = make(complete_tree(9)), make(random_tree(9, random_state=1), seed=1)
     before = copy.deepcopy(other.weight)
     with pytest.raises(ValueError, match="another tree"):
-        torch.nn.Sequential(other).load_state_dict(torch.nn.Sequential(layer).state_dict(), strict=strict)
+        torch.nn.Sequential(other).load_state_dict(
+            torch.nn.Sequential(layer).state_dict(), strict=strict
+        )
     assert torch.equal(other.weight, before)
     make(complete_tree(9), seed=1).load_state_dict(layer.state_dict())
-    state = {name: value for name, value in layer.state_dict().items() if name in ("weight", "bias")}
+    state = {
+        name: value for name, value in layer.state_dict().items() if name in ("weight", "bias")
+    }
     with pytest.raises(RuntimeError, match=r'Missing key.*"_extra_state"'):
         make(complete_tree(9)).load_state_dict(state)
 
 
 def test_a_state_of_other_direct_connections_is_refused():
     layer = make(n_direct=9, direct_seed=3, dtype=torch.float32)
-    HierarchicalSoftmax(MIXED, 3, n_direct=9, direct_seed=3 + 2**64).load_state_dict(layer.state_dict())
+    HierarchicalSoftmax(MIXED, 3, n_direct=9, direct_seed=3 + 2**64).load_state_dict(
+        layer.state_dict()
+    )
     with pytest.raises(ValueError, match=r"with direct_seed=3 modulo 2\*\*64, this layer has 0"):
         HierarchicalSoftmax(MIXED, 3, n_direct=9).load_state_dict(layer.state_dict())
-    HierarchicalSoftmax(MIXED, 3).load_state_dict(make(direct_seed=3).state_dict())  # neither uses its seed
+    # neither uses its seed
+    HierarchicalSoftmax(MIXED, 3).load_state_dict(make(direct_seed=3).state_dict())
 
 
 def test_a_layer_from_the_meta_device_can_be_initialized_or_loaded():
@@ -57,7 +64,8 @@ def test_a_layer_from_the_meta_device_can_be_initialized_or_loaded():
     with torch.device("meta"):
         other = HierarchicalSoftmax(MIXED, 3, n_direct=9)
     other = other.to_empty(device="cpu")
-    assert torch.equal(other.class_up, layer.class_up)  # else kernels would read nodes out of bounds
+    # else kernels would read nodes out of bounds
+    assert torch.equal(other.class_up, layer.class_up)
     other.class_up.fill_(10**6)
     other.to_empty(device="cpu").load_state_dict(layer.state_dict())
     inputs, target, features = batch_for(layer, 6)
@@ -90,7 +98,9 @@ def test_the_default_device_is_ignored(sparse):
         assert tensor.device.type == "cpu"
 
 
-@pytest.mark.parametrize("tree", [huffman_tree(range(1, 400)), two_level_tree(400)], ids=["huffman", "two-level"])
+@pytest.mark.parametrize(
+    "tree", [huffman_tree(range(1, 400)), two_level_tree(400)], ids=["huffman", "two-level"]
+)
 def test_the_same_bytes_at_one_thread_and_at_two(tree):
     results, n_threads = [], torch.get_num_threads()
     try:
@@ -101,11 +111,18 @@ def test_the_same_bytes_at_one_thread_and_at_two(tree):
             inputs.requires_grad_()
             log_probs, loss = layer(inputs, target, features)
             loss.backward()
-            grads = [part for table in layer.parameters() for part in (table.grad._indices(), table.grad._values())]
+            grads = [
+                part
+                for table in layer.parameters()
+                for part in (table.grad._indices(), table.grad._values())
+            ]
             RowwiseAdagrad(layer.parameters()).step()
             tensors = [log_probs, loss, inputs.grad, *grads, *layer.topk(inputs, 5, features)]
             tensors += [layer.predict(inputs, "greedy", features)]
-            tensors += [layer.sample(inputs, features, generator=torch.Generator().manual_seed(1)), *layer.parameters()]
+            tensors += [
+                layer.sample(inputs, features, generator=torch.Generator().manual_seed(1)),
+                *layer.parameters(),
+            ]
             results.append([part.detach().numpy().tobytes() for part in tensors])
     finally:
         torch.set_num_threads(n_threads)

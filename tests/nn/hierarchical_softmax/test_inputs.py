@@ -27,7 +27,10 @@ def test_inputs_need_not_be_contiguous():
     assert torch.equal(layer(*strided)[0], layer(inputs, target, features)[0])
     transposed = inputs.t().contiguous().t()
     assert torch.equal(layer(transposed, target, features)[0], layer(inputs, target, features)[0])
-    assert torch.equal(layer.topk(transposed, 2, features.t().contiguous().t())[1], layer.topk(inputs, 2, features)[1])
+    assert torch.equal(
+        layer.topk(transposed, 2, features.t().contiguous().t())[1],
+        layer.topk(inputs, 2, features)[1],
+    )
 
 
 @pytest.mark.parametrize("backend", [nullcontext, plain_torch])
@@ -41,7 +44,9 @@ def test_features_and_ignored_targets_of_any_leading_shape(shape, backend):
     with backend():
         output, loss = layer(*nested)
         torch.testing.assert_close(loss, expected[0].loss)
-        torch.testing.assert_close(output.flatten(), torch.cat([torch.zeros(2).double(), expected[0].output]))
+        torch.testing.assert_close(
+            output.flatten(), torch.cat([torch.zeros(2).double(), expected[0].output])
+        )
         torch.testing.assert_close(loss_of_each(*nested).loss, -output)
         assert torch.equal(layer.topk(nested[0], 2, nested[2])[1].flatten(0, -2), expected[1])
         assert layer.predict(nested[0], "greedy", nested[2]).shape == shape
@@ -57,7 +62,11 @@ def test_a_row_without_a_batch():
     torch.testing.assert_close(output, layer.log_prob(inputs[0])[target[0]])
     torch.testing.assert_close(loss, -output)
     assert layer.topk(inputs[0], 2)[1].shape == (2,)
-    for classes in (layer.predict(inputs[0]), layer.predict(inputs[0], "greedy"), layer.sample(inputs[0])):
+    for classes in (
+        layer.predict(inputs[0]),
+        layer.predict(inputs[0], "greedy"),
+        layer.sample(inputs[0]),
+    ):
         assert classes.shape == ()
 
 
@@ -92,23 +101,47 @@ INPUTS, TARGET, FEATURES = batch_for(DIRECT, 6)
         (lambda: BINARY(INPUTS, TARGET * 0 + 7), "target must be between 0 and 6, got 7"),
         (lambda: BINARY(INPUTS, TARGET * 0 - 1), "target must be between 0 and 6, got -1"),
         (lambda: BINARY(INPUTS, TARGET[:5]), r"target must have shape \(6,\).*got \(5,\)"),
-        (lambda: BINARY(INPUTS, TARGET.float()), r"target must have an integer dtype, got torch.float32"),
-        (lambda: BINARY(INPUTS, TARGET.tolist()), r"must be a Tensor of integers, got list\. Pass torch\.tensor"),
+        (
+            lambda: BINARY(INPUTS, TARGET.float()),
+            r"target must have an integer dtype, got torch.float32",
+        ),
+        (
+            lambda: BINARY(INPUTS, TARGET.tolist()),
+            r"must be a Tensor of integers, got list\. Pass torch\.tensor",
+        ),
         (lambda: BINARY.log_prob(INPUTS[:, :2]), r"input must have shape \(\.\.\., 3\), got"),
         (lambda: BINARY.log_prob(INPUTS[0, 0]), r"input must have shape \(\.\.\., 3\), got"),
         (lambda: BINARY.topk(INPUTS.tolist(), 1), "input must be a Tensor, got list"),
-        (lambda: BINARY.topk(INPUTS.float(), 1), r"weight's dtype torch.float64, got torch.float32"),
+        (
+            lambda: BINARY.topk(INPUTS.float(), 1),
+            r"weight's dtype torch.float64, got torch.float32",
+        ),
         (lambda: BINARY.topk(INPUTS, 0), "k must be an integer from 1 to 7, got 0"),
         (lambda: BINARY.topk(INPUTS, 8), "k must be an integer from 1 to 7, got 8"),
         (lambda: BINARY.predict(INPUTS, search="beam"), "search must be one of .*, got 'beam'"),
-        (lambda: BINARY(INPUTS, TARGET, FEATURES), "features must be None without direct connections"),
+        (
+            lambda: BINARY(INPUTS, TARGET, FEATURES),
+            "features must be None without direct connections",
+        ),
         (lambda: DIRECT(INPUTS, TARGET), "are required with n_direct=9"),
-        (lambda: DIRECT.predict(INPUTS, features=FEATURES[:5]), r"must have shape \(6, n_features\).*got \(5, 2\)"),
-        (lambda: DIRECT.sample(INPUTS, FEATURES.double()), "features must have an integer dtype, got torch.float64"),
+        (
+            lambda: DIRECT.predict(INPUTS, features=FEATURES[:5]),
+            r"must have shape \(6, n_features\).*got \(5, 2\)",
+        ),
+        (
+            lambda: DIRECT.sample(INPUTS, FEATURES.double()),
+            "features must have an integer dtype, got torch.float64",
+        ),
         (lambda: DIRECT.node_prob(INPUTS, FEATURES), "but node 0 has 3"),
         (lambda: HierarchicalSoftmax(7, 3), "tree must be a SoftmaxTree, got int"),
-        (lambda: HierarchicalSoftmax(MIXED, 0), "in_features must be an integer of at least 1, got 0"),
-        (lambda: HierarchicalSoftmax(MIXED, 3, reduction="max"), "reduction must be one of .*, got 'max'"),
+        (
+            lambda: HierarchicalSoftmax(MIXED, 0),
+            "in_features must be an integer of at least 1, got 0",
+        ),
+        (
+            lambda: HierarchicalSoftmax(MIXED, 3, reduction="max"),
+            "reduction must be one of .*, got 'max'",
+        ),
         (
             lambda: HierarchicalSoftmax(MIXED, 3, n_direct=-1),
             "n_direct must be an integer from 0 .*, got -1",

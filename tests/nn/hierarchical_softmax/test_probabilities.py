@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.nn import HierarchicalSoftmax
-from sklearn_hashnlp.trees import balanced_tree, cluster_tree, complete_tree, huffman_tree, two_level_tree
+from sklearn_hashnlp.trees import (
+    balanced_tree,
+    cluster_tree,
+    complete_tree,
+    huffman_tree,
+    two_level_tree,
+)
 
 from ...oracles import hierarchical_softmax as oracle
 from ...random_trees import TREES
@@ -23,18 +29,25 @@ def test_log_probabilities_follow_the_paths(tree, n_direct, seed):
     inputs, target, features = batch_for(layer, 4, seed)
     lists = [[]] * 4 if features is None else features.tolist()
     expected = torch.tensor(
-        [oracle.log_probs(layer, row, own) for row, own in zip(inputs.tolist(), lists, strict=True)],
+        [
+            oracle.log_probs(layer, row, own)
+            for row, own in zip(inputs.tolist(), lists, strict=True)
+        ],
         dtype=torch.float64,
     )
     torch.testing.assert_close(layer.log_prob(inputs, features), expected, rtol=1e-9, atol=1e-10)
     log_probs, loss = layer(inputs, target, features)
-    torch.testing.assert_close(log_probs, expected.gather(1, target[:, None])[:, 0], rtol=1e-9, atol=1e-10)
+    torch.testing.assert_close(
+        log_probs, expected.gather(1, target[:, None])[:, 0], rtol=1e-9, atol=1e-10
+    )
     torch.testing.assert_close(loss, -log_probs.mean())
 
 
 @given(tree=TREES, data=st.data())
 def test_biases_of_counts_begin_at_the_class_frequencies(tree, data):
-    counts = np.array(data.draw(st.lists(st.integers(0, 50), min_size=tree.n_classes, max_size=tree.n_classes)))
+    counts = np.array(
+        data.draw(st.lists(st.integers(0, 50), min_size=tree.n_classes, max_size=tree.n_classes))
+    )
     layer = make(tree).double()
     layer.init_bias(counts)
     frequencies = torch.from_numpy((counts + 1) / (counts + 1).sum())
@@ -64,7 +77,9 @@ def test_a_hundred_thousand_classes(builder):
     with torch.no_grad():
         everything = layer.log_prob(inputs)
         torch.testing.assert_close(everything.exp().sum(1), torch.ones(4), rtol=1e-5, atol=0)
-        torch.testing.assert_close(layer(inputs, target)[0], everything.gather(1, target[:, None])[:, 0])
+        torch.testing.assert_close(
+            layer(inputs, target)[0], everything.gather(1, target[:, None])[:, 0]
+        )
     torch.testing.assert_close(layer.topk(inputs, 10)[0], everything.topk(10, dim=1).values)
 
 
@@ -74,7 +89,9 @@ def test_blocks_change_nothing(monkeypatch):
     expected = layer.log_prob(inputs, features)
     monkeypatch.setattr("sklearn_hashnlp.nn._hierarchical_softmax._BLOCK", 3 * layer.n_classes)
     with torch.no_grad():
-        torch.testing.assert_close(layer.log_prob(inputs, features), expected.detach(), rtol=1e-12, atol=0)
+        torch.testing.assert_close(
+            layer.log_prob(inputs, features), expected.detach(), rtol=1e-12, atol=0
+        )
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -99,7 +116,9 @@ def test_a_single_class_has_probability_one(n_direct, sparse):
         assert classes.tolist() == [0] * 4
 
 
-@pytest.mark.parametrize("tree", [complete_tree(1), complete_tree(5), MIXED], ids=["one", "binary", "mixed"])
+@pytest.mark.parametrize(
+    "tree", [complete_tree(1), complete_tree(5), MIXED], ids=["one", "binary", "mixed"]
+)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_no_rows(tree, sparse):
     layer = make(tree, n_direct=5, sparse=sparse)
@@ -112,7 +131,11 @@ def test_no_rows(tree, sparse):
     assert inputs.grad.shape == (0, 3)
     assert layer.log_prob(inputs, features).shape == (0, tree.n_classes)
     assert layer.topk(inputs, 1, features)[1].shape == (0, 1)
-    assert layer.predict(inputs, "greedy", features).shape == layer.sample(inputs, features).shape == (0,)
+    assert (
+        layer.predict(inputs, "greedy", features).shape
+        == layer.sample(inputs, features).shape
+        == (0,)
+    )
 
 
 @pytest.mark.parametrize("backend", [nullcontext, plain_torch])
@@ -130,7 +153,11 @@ def test_autocast_returns_single_precision(dtype, backend):
             log_probs, loss = layer(hidden, target, features)
             everything = layer.log_prob(hidden, features)
             assert layer.topk(hidden, 2, features)[0].dtype == torch.float32
-            assert layer.predict(hidden, "greedy", features).shape == layer.sample(hidden, features).shape == (6,)
+            assert (
+                layer.predict(hidden, "greedy", features).shape
+                == layer.sample(hidden, features).shape
+                == (6,)
+            )
         assert log_probs.dtype == loss.dtype == everything.dtype == torch.float32
         torch.testing.assert_close(log_probs, expected, rtol=0.05, atol=0.05)
         loss.backward()

@@ -15,7 +15,9 @@ from ...random_trees import TREES
 from ..tree_layers import MIXED, batch_for, make, plain_torch
 
 
-@given(tree=TREES, n_direct=st.sampled_from([0, 50]), fraction=st.floats(0, 1), seed=st.integers(0, 9))
+@given(
+    tree=TREES, n_direct=st.sampled_from([0, 50]), fraction=st.floats(0, 1), seed=st.integers(0, 9)
+)
 def test_topk_is_that_of_all_log_probabilities(tree, n_direct, fraction, seed):
     layer = make(tree, n_direct=n_direct, seed=seed)
     inputs, _, features = batch_for(layer, 5, seed)

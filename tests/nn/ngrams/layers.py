@@ -21,8 +21,15 @@ OPTIONS = {
 
 def make(num_embeddings=23, embedding_dim=6, *, seed=5, **options):
     torch.manual_seed(0)
-    options = {"orders": (1, 2, 4), "boundary": 7, "padding_idx": 3, "dtype": torch.float64} | options
-    layer = NgramHashEmbedding(options.pop("num_embeddings", num_embeddings), embedding_dim, seed=seed, **options)
+    options = {
+        "orders": (1, 2, 4),
+        "boundary": 7,
+        "padding_idx": 3,
+        "dtype": torch.float64,
+    } | options
+    layer = NgramHashEmbedding(
+        options.pop("num_embeddings", num_embeddings), embedding_dim, seed=seed, **options
+    )
     torch.nn.init.normal_(layer.weight)
     if layer.importance is not None:
         torch.nn.init.normal_(layer.importance)

@@ -1,4 +1,6 @@
-"""NgramHashEmbedding against its description, written as plain loops, and its compiled form against plain torch."""
+"""NgramHashEmbedding against its description, written as plain loops, and its compiled form against
+plain torch.
+"""
 
 import copy
 import io
@@ -30,7 +32,9 @@ def projected(layer, vectors):
 def test_vectors_follow_the_description(name):
     layer = make(**OPTIONS[name])
     ids, starts = sequences()
-    expected = torch.stack([oracle.embed(*rows, layer) for rows in zip(ids.tolist(), starts.tolist(), strict=True)])
+    expected = torch.stack(
+        [oracle.embed(*rows, layer) for rows in zip(ids.tolist(), starts.tolist(), strict=True)]
+    )
     torch.testing.assert_close(layer(ids, starts), projected(layer, expected))
     torch.testing.assert_close(layer(ids.int(), starts), projected(layer, expected))
     assert layer(ids).shape == (*ids.shape, layer.embedding_dim)
@@ -46,7 +50,9 @@ def test_the_compiled_form_is_that_of_torch_with_its_gradients(name):
     upstream = torch.randn_like(compiled)
     tables = [table for table in (layer.weight, layer.importance) if table is not None]
     for ours, theirs in zip(
-        torch.autograd.grad(compiled, tables, upstream), torch.autograd.grad(plain, tables, upstream), strict=True
+        torch.autograd.grad(compiled, tables, upstream),
+        torch.autograd.grad(plain, tables, upstream),
+        strict=True,
     ):
         assert ours.is_sparse
         torch.testing.assert_close(ours.to_dense(), theirs.to_dense())
@@ -54,7 +60,9 @@ def test_the_compiled_form_is_that_of_torch_with_its_gradients(name):
 
 def test_which_passes_are_compiled(monkeypatch):
     ids, _ = sequences()
-    monkeypatch.setattr(NgramHashEmbedding, "_embed_by_torch", lambda self, ids, *_: torch.zeros(*ids.shape, 6))
+    monkeypatch.setattr(
+        NgramHashEmbedding, "_embed_by_torch", lambda self, ids, *_: torch.zeros(*ids.shape, 6)
+    )
     assert make()(ids).any()
     dense = make(sparse=False)
     assert not dense(ids).any()  # its gradients are dense, and have second derivatives
@@ -68,7 +76,9 @@ def test_second_derivatives_need_dense_gradients():
     (gradient,) = torch.autograd.grad(dense(ids).pow(2).sum(), dense.weight, create_graph=True)
     gradient.square().sum().backward()
     assert dense.weight.grad.any()
-    with pytest.raises(RuntimeError, match="Hash embeddings with sparse=True have first derivatives only"):
+    with pytest.raises(
+        RuntimeError, match="Hash embeddings with sparse=True have first derivatives only"
+    ):
         torch.autograd.grad(sparse(ids).pow(2).sum(), sparse.weight, create_graph=True)
 
 
@@ -87,11 +97,15 @@ def test_a_step_of_the_optimizers_is_that_of_plain_torch(optimizer):
     ids, starts = sequences()
     steps = [optimizer(layer.parameters(), lr=0.1).step for layer in (ours, theirs)]
     for _ in range(3):
-        for layer, vectors in ((ours, ours(ids, starts)), (theirs, theirs._embed_by_torch(ids, starts, 0))):
+        for layer, vectors in (
+            (ours, ours(ids, starts)),
+            (theirs, theirs._embed_by_torch(ids, starts, 0)),
+        ):
             layer.zero_grad()
             vectors.square().sum().backward()
         for table, other in ((ours.weight, theirs.weight), (ours.importance, theirs.importance)):
-            # Plain torch has gradients of zero for n-grams that do not exist: rows that must not be touched.
+            # Plain torch has gradients of zero for n-grams that do not exist: rows that must not be
+            # touched.
             rows = table.grad.coalesce().indices()
             values = other.grad.to_dense()[rows[0]]
             other.grad = torch.sparse_coo_tensor(rows, values, table.shape, check_invariants=True)
@@ -170,7 +184,10 @@ def test_short_and_empty_sequences(shape):
         layer = make(**options)
         vectors = layer(torch.full(shape, 5))
         assert vectors.shape == (*shape, 6)
-        assert vectors.shape == layer._embed_by_torch(torch.full(shape, 5), None, 0).view(*shape, 6).shape
+        assert (
+            vectors.shape
+            == layer._embed_by_torch(torch.full(shape, 5), None, 0).view(*shape, 6).shape
+        )
         vectors.sum().backward()
     layer = make(orders=(3, 4))
     assert not layer(torch.full((2, 2), 5)).any()  # no n-gram is that short
@@ -203,7 +220,10 @@ def test_any_ids_have_the_same_rows_in_kernels_torch_and_plain_integers(ids, sta
     "name",
     [
         "importance and signs",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("concat, hashes", "xor", "polynomial")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("concat, hashes", "xor", "polynomial")
+        ),
     ],
 )
 def test_compiled_by_torch(name):
@@ -271,9 +291,18 @@ def test_the_state_of_other_hash_functions_is_refused(options, message):
         ({"num_hashes": 1.5}, "num_hashes must be an integer of at least 1"),
         ({"num_embeddings": 0}, "num_embeddings must be positive integers"),
         ({"num_embeddings": [5, 0, 5]}, "num_embeddings must be positive integers"),
-        ({"num_embeddings": [5, 5]}, r"an integer or a list of 3, one for each order and head, got \[5, 5\]"),
-        ({"num_embeddings": 1e6}, "an integer or a list of 3, one for each order and head, got 1000000.0"),
-        ({"num_embeddings": 10**15, "scheme": "multiplicative_xor"}, "sum of at most 2147483647 rows"),
+        (
+            {"num_embeddings": [5, 5]},
+            r"an integer or a list of 3, one for each order and head, got \[5, 5\]",
+        ),
+        (
+            {"num_embeddings": 1e6},
+            "an integer or a list of 3, one for each order and head, got 1000000.0",
+        ),
+        (
+            {"num_embeddings": 10**15, "scheme": "multiplicative_xor"},
+            "sum of at most 2147483647 rows",
+        ),
         (
             {"num_embeddings": [5] * 6, "num_heads": 2, "scheme": "multiplicative_xor"},
             "heads of an order have the same",
@@ -290,7 +319,10 @@ def test_the_state_of_other_hash_functions_is_refused(options, message):
         ({"scheme": "engram"}, "scheme must be 'multiply_shift'"),
         ({"scheme": "polynomial"}, "scheme must be"),
         ({"scheme": ("polynomial", 1)}, "scheme must be"),
-        ({"scheme": "multiplicative_xor", "signs": True}, "num_hashes must be 1, and importance and signs False"),
+        (
+            {"scheme": "multiplicative_xor", "signs": True},
+            "num_hashes must be 1, and importance and signs False",
+        ),
         ({"scheme": ("polynomial", 5)}, "boundary must be None or an integer from 0 to 4, got 7"),
         ({"padding_idx": -1}, "padding_idx must be None or an integer from 0 to .*, got -1"),
     ],
@@ -303,10 +335,30 @@ def test_wrong_parameters_are_named(options, message):
 @pytest.mark.parametrize(
     ("ids", "starts", "error", "message"),
     [
-        (torch.tensor([[1.0]]), None, TypeError, "ids must be a tensor of dtype int64 or int32, got torch.float32"),
-        ([[1, 2]], None, TypeError, r"ids must be a tensor of dtype int64 or int32, got \[\[1, 2\]\]"),
-        (torch.tensor([[-1]]), None, ValueError, r"ids must be from 0 to 9223372036854775807 .* got -1 to -1"),
-        (torch.tensor([1, 2]), None, ValueError, r"ids must have shape \(batch, time\), got \(2,\)"),
+        (
+            torch.tensor([[1.0]]),
+            None,
+            TypeError,
+            "ids must be a tensor of dtype int64 or int32, got torch.float32",
+        ),
+        (
+            [[1, 2]],
+            None,
+            TypeError,
+            r"ids must be a tensor of dtype int64 or int32, got \[\[1, 2\]\]",
+        ),
+        (
+            torch.tensor([[-1]]),
+            None,
+            ValueError,
+            r"ids must be from 0 to 9223372036854775807 .* got -1 to -1",
+        ),
+        (
+            torch.tensor([1, 2]),
+            None,
+            ValueError,
+            r"ids must have shape \(batch, time\), got \(2,\)",
+        ),
         (
             torch.tensor([[1, 2]]),
             torch.tensor([[True]]),
@@ -324,7 +376,9 @@ def test_wrong_inputs_are_named(ids, starts, error, message):
 def test_ids_out_of_range_for_a_polynomial():
     layer = make(scheme=("polynomial", 50))
     layer(torch.tensor([[49]]))
-    with pytest.raises(ValueError, match="ids must be from 0 to 49 with scheme='polynomial', got 3 to 50"):
+    with pytest.raises(
+        ValueError, match="ids must be from 0 to 49 with scheme='polynomial', got 3 to 50"
+    ):
         layer(torch.tensor([[3, 50]]))
 
 
@@ -350,15 +404,20 @@ def memory_in_use():
 
 
 def test_numbers_of_numpy_are_parameters_too():
-    layer = make(num_heads=np.int64(2), num_hashes=np.int32(2), importance=np.bool_(True), boundary=np.int64(7))
+    layer = make(
+        num_heads=np.int64(2),
+        num_hashes=np.int32(2),
+        importance=np.bool_(True),
+        boundary=np.int64(7),
+    )
     assert make(num_heads=2, num_hashes=2, importance=True).load_state_dict(layer.state_dict())
     pickle.loads(pickle.dumps(layer))
 
 
 def test_reset_parameters():
-    layer = NgramHashEmbedding(50, 6, num_hashes=2, importance=True, mode="concat", device="meta").to_empty(
-        device="cpu"
-    )
+    layer = NgramHashEmbedding(
+        50, 6, num_hashes=2, importance=True, mode="concat", device="meta"
+    ).to_empty(device="cpu")
     layer.reset_parameters()
     assert not layer.weight.any()
     assert (layer.importance == 1).all()

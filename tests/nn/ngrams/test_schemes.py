@@ -10,8 +10,9 @@ from ...oracles import ngram_embedding as oracle
 
 IDS = [0, 1, 2, 5, 300, 2**31 - 1, 2**31 - 1, 7]
 
-# Rows of the n-grams of orders 1, 2 and 3 that end at each of IDS, with two heads and a million rows per table, or the
-# prime numbers from there on; those of a table with two hash functions are neighbors.
+# Rows of the n-grams of orders 1, 2 and 3 that end at each of IDS, with two heads and a million
+# rows per table, or the prime numbers from there on; those of a table with two hash functions are
+# neighbors.
 GOLDEN = {
     "multiply_shift": [
         [
@@ -126,13 +127,18 @@ def make(name):
     options = {"orders": (1, 2, 3), "num_heads": 2, "device": "cpu"}
     if name == "multiply_shift":
         options |= {"num_hashes": 2, "signs": True, "importance": True}
-    return NgramHashEmbedding(10**6, 1, scheme=("polynomial", 2**31) if name == "polynomial" else name, **options)
+    return NgramHashEmbedding(
+        10**6, 1, scheme=("polynomial", 2**31) if name == "polynomial" else name, **options
+    )
 
 
 def expected_of(table, exists):
     """Select the recorded values of the n-grams that exist, in the order of the kernel."""
     return [
-        value for row, mask in zip(table, exists, strict=True) for value, there in zip(row, mask, strict=True) if there
+        value
+        for row, mask in zip(table, exists, strict=True)
+        for value, there in zip(row, mask, strict=True)
+        if there
     ]
 
 
@@ -142,13 +148,17 @@ def test_recorded_rows(name):
     exists = [[t + 1 >= order for order in (1, 1, 2, 2, 3, 3)] for t in range(len(IDS))]
     recorded = expected_of(GOLDEN[name], exists)
     ids = torch.tensor([IDS])
-    ngrams = locate_ngrams(ids.numpy(), torch.zeros(0, 0, dtype=torch.bool).numpy(), 0, False, spec.tables)
+    ngrams = locate_ngrams(
+        ids.numpy(), torch.zeros(0, 0, dtype=torch.bool).numpy(), 0, False, spec.tables
+    )
     assert ngrams.slots.tolist() == recorded
     slots, mask, rows, signs = spec.locate(ids, None, 0)
     assert mask[0].tolist() == exists
     assert slots[mask].tolist() == recorded
     cells = [(t, table) for t in range(len(IDS)) for table in range(6) if exists[t][table]]
-    described = [oracle.rows_of(IDS[t + 1 - (table // 2 + 1) : t + 1], table, spec) for t, table in cells]
+    described = [
+        oracle.rows_of(IDS[t + 1 - (table // 2 + 1) : t + 1], table, spec) for t, table in cells
+    ]
     assert [found[0] for found in described] == recorded
     if name == "multiply_shift":
         assert ngrams.rows.tolist() == rows[mask].tolist() == expected_of(GOLDEN_IMPORTANCE, exists)
@@ -171,18 +181,25 @@ def test_cuda_has_the_recorded_rows(name):
 
 def test_a_polynomial_computed_by_hand():
     # 40 + 30 * 100 + 20 * 100**2 = 203,040; modulo 97 and 89
-    spec = NgramHashEmbedding([97, 89], 1, orders=(3,), num_heads=2, scheme=("polynomial", 100)).spec
+    spec = NgramHashEmbedding(
+        [97, 89], 1, orders=(3,), num_heads=2, scheme=("polynomial", 100)
+    ).spec
     slots, mask, _, _ = spec.locate(torch.tensor([[20, 30, 40]]), None, 2)
     assert mask.all()
     assert slots.flatten().tolist() == [203_040 % 97, 97 + 203_040 % 89]
 
 
 def test_an_exclusive_or_computed_by_hand():
-    spec = NgramHashEmbedding([97, 64], 1, orders=(2,), num_heads=2, scheme="multiplicative_xor", seed=3).spec
+    spec = NgramHashEmbedding(
+        [97, 64], 1, orders=(2,), num_heads=2, scheme="multiplicative_xor", seed=3
+    ).spec
     last, before = spec.multipliers
     assert last % 2 == before % 2 == 1
     slots, _, _, _ = spec.locate(torch.tensor([[20, 30]]), None, 1)
-    assert slots.flatten().tolist() == [((30 * last) ^ (20 * before)) % 97, 97 + ((30 * last) ^ (20 * before)) % 64]
+    assert slots.flatten().tolist() == [
+        ((30 * last) ^ (20 * before)) % 97,
+        97 + ((30 * last) ^ (20 * before)) % 64,
+    ]
 
 
 def test_rows_are_spread_and_independent_of_the_order_of_options():
@@ -191,7 +208,8 @@ def test_rows_are_spread_and_independent_of_the_order_of_options():
     slots = spec.locate(ids, None, 2)[0][0, :, :, 0]
     for table in range(4):
         counts = torch.bincount(slots[:, table] - spec.starts[table], minlength=1000).double()
-        assert (counts - counts.mean()).square().sum() / counts.mean() < 1200  # chi-squared of 999 degrees of freedom
+        # chi-squared of 999 degrees of freedom
+        assert (counts - counts.mean()).square().sum() / counts.mean() < 1200
     assert (slots[:, 0] == slots[:, 1] - 1000).double().mean() < 0.01  # heads collide by chance
     with_signs = NgramHashEmbedding(1000, 1, orders=(2, 3), num_heads=2, signs=True).spec
     assert torch.equal(with_signs.locate(ids, None, 2)[0][0, :, :, 0], slots)

@@ -65,10 +65,14 @@ def test_an_encoder_with_failing_scoring_keeps_its_vectors() -> None:
     assert_same_bits(encoder.log_, old.log_)
 
 
-def test_an_encoder_interrupted_while_it_learns_words_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoder_interrupted_while_it_learns_words_begins_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     encoder = make()
     with monkeypatch.context() as patch:
-        patch.setattr(_sgnn_sentence_encoder, "pretrain", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+        patch.setattr(
+            _sgnn_sentence_encoder, "pretrain", lambda *_, **__: signal.raise_signal(signal.SIGINT)
+        )
         with pytest.raises(KeyboardInterrupt):
             encoder.partial_fit(PARAGRAPHS)
     with pytest.raises(NotFittedError):

@@ -15,19 +15,24 @@ def fit(**options):
 
 def weights_of(encoder):
     return {
-        name.removeprefix("transformer."): value for name, value in encoder.net_.module_.network.state_dict().items()
+        name.removeprefix("transformer."): value
+        for name, value in encoder.net_.module_.network.state_dict().items()
     }
 
 
 @pytest.mark.parametrize("X", [[], [""], ["", " \n"], [[]], [["", " "]], iter(())])
 def test_paragraphs_without_words_are_an_error(X):
-    with pytest.raises(ValueError, match="SGNNSentenceEncoder: there is no word in X to learn from"):
+    with pytest.raises(
+        ValueError, match="SGNNSentenceEncoder: there is no word in X to learn from"
+    ):
         make().fit(X)
 
 
 @pytest.mark.filterwarnings("ignore:.* no paragraph has more than one sentence:UserWarning")
 @pytest.mark.parametrize("masked", [0.0, 1.0])
-@pytest.mark.parametrize("X", [["bar"], ["bar", "carn"], [["bar", "carn"]], ["🙂", "a"], ["bar carn."] * 3], ids=str)
+@pytest.mark.parametrize(
+    "X", [["bar"], ["bar", "carn"], [["bar", "carn"]], ["🙂", "a"], ["bar carn."] * 3], ids=str
+)
 def test_the_smallest_texts(X, masked):
     encoder = make(objectives__masked_weight=masked, objectives__word_weight=0.5).fit(X)
     vectors = encoder.transform(["bar", "carn dog", ""])
@@ -37,7 +42,9 @@ def test_the_smallest_texts(X, masked):
 
 def test_single_sentences_train_word_vectors_only():
     sentences = [[sentence] for paragraph in LISTS for sentence in paragraph]
-    with pytest.warns(UserWarning, match="no paragraph has more than one sentence with words") as caught:
+    with pytest.warns(
+        UserWarning, match="no paragraph has more than one sentence with words"
+    ) as caught:
         encoder = make().fit(sentences)
     assert [warning.filename for warning in caught] == [__file__]
     assert [entry["train_loss"] for entry in encoder.history_] == [0.0, 0.0]
@@ -53,7 +60,11 @@ LAYERS = {"layers.0.self_attn.in_proj_weight", "layers.0.linear1.weight", "layer
 
 @pytest.mark.parametrize(
     ("head", "trained"),
-    [("sentence", {"linear.weight", *LAYERS}), ("word", {"linear.weight"}), ("masked", {"linear.weight", *LAYERS})],
+    [
+        ("sentence", {"linear.weight", *LAYERS}),
+        ("word", {"linear.weight"}),
+        ("masked", {"linear.weight", *LAYERS}),
+    ],
 )
 def test_each_head_alone_trains_the_weights(head, trained):
     untrained = fit(max_epochs=0)
@@ -68,21 +79,31 @@ def test_each_head_alone_trains_the_weights(head, trained):
         assert_same_bits(after[name], before[name])
 
 
-@pytest.mark.parametrize(("first", "last"), [("word", "masked"), ("masked", "sentence"), ("sentence", "word")])
+@pytest.mark.parametrize(
+    ("first", "last"), [("word", "masked"), ("masked", "sentence"), ("sentence", "word")]
+)
 def test_the_weights_of_heads_are_annealed(first, last):
     options = {"objectives__sentence_weight": 0.0, f"objectives__{first}_weight": (1.0, 0.0)}
     options[f"objectives__{last}_weight"] = (0.0, 1.0)
     annealed = bytes_of(fit(**options))
     for head in (first, last):
         assert_other_bits(
-            annealed, bytes_of(fit(**{"objectives__sentence_weight": 0.0, f"objectives__{head}_weight": 1.0}))
+            annealed,
+            bytes_of(
+                fit(**{"objectives__sentence_weight": 0.0, f"objectives__{head}_weight": 1.0})
+            ),
         )
-    assert_other_bits(annealed, bytes_of(fit(**options | {f"objectives__{first}_weight": (0.0, 1.0)})))
+    assert_other_bits(
+        annealed, bytes_of(fit(**options | {f"objectives__{first}_weight": (0.0, 1.0)}))
+    )
 
 
 @pytest.mark.parametrize(
     ("loss", "gain"),
-    [("infonce", 0.05), *(pytest.param(loss, 0.1, marks=pytest.mark.slow) for loss in ("vmf", "proximity"))],
+    [
+        ("infonce", 0.05),
+        *(pytest.param(loss, 0.1, marks=pytest.mark.slow) for loss in ("vmf", "proximity")),
+    ],
 )
 def test_sentences_of_a_topic_become_similar(loss, gain):
     options = {"context_weight": 1.0, "n_tables": 0, "word_steps": 0}
@@ -94,14 +115,20 @@ def test_sentences_of_a_topic_become_similar(loss, gain):
         return similarities[same & ~np.eye(8, dtype=bool)].mean() - similarities[~same].mean()
 
     found, expected = (
-        [contrast(fit(**options, max_epochs=n_epochs, objectives__loss=loss, random_state=seed)) for seed in SEEDS]
+        [
+            contrast(fit(**options, max_epochs=n_epochs, objectives__loss=loss, random_state=seed))
+            for seed in SEEDS
+        ]
         for n_epochs in (12, 0)
     )
     assert_as_good(found, expected, margin=-gain)
 
 
 def test_each_part_of_the_vectors_alone():
-    spelling, context = make(context_weight=0.0).fit(PARAGRAPHS), make(context_weight=1.0).fit(PARAGRAPHS)
+    spelling, context = (
+        make(context_weight=0.0).fit(PARAGRAPHS),
+        make(context_weight=1.0).fit(PARAGRAPHS),
+    )
     assert spelling.transform(QUERIES).shape == (6, 16)
     assert context.transform(QUERIES).shape == (6, 8)
     assert (spelling.history_, len(context.history_)) == ([], 2)

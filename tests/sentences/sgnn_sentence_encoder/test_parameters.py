@@ -33,7 +33,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in WRONG.items() for value in values]
+)
 def test_an_error_names_the_parameter(name, value):
     encoder = make(**{name: value})
     with pytest.raises(ValueError, match=f"The '{name.rpartition('__')[2]}' parameter of .* must"):
@@ -44,15 +46,27 @@ def test_an_error_names_the_parameter(name, value):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"network__depths": 2}, r"Network\(depths=2\) needs n_layers of at least 2. Got n_layers=1"),
-        ({"n_tables": 13}, r"\(n_tables=13, table_bits=4\) needs projections of 52 columns .* is 48. Take fewer"),
+        (
+            {"network__depths": 2},
+            r"Network\(depths=2\) needs n_layers of at least 2. Got n_layers=1",
+        ),
+        (
+            {"n_tables": 13},
+            r"\(n_tables=13, table_bits=4\) needs projections of 52 columns .* is 48. Take fewer",
+        ),
         ({"resume": True}, r"SGNNSentenceEncoder\(resume=True\) needs checkpoint_dir"),
         (
             {"objectives__sentence_weight": 0.0},
             "one of sentence_weight, .*, masked_weight must be more",
         ),
-        ({"objectives__sentence_weight": (0, 0), "objectives__word_weight": [0, 0.0]}, "must be more than 0"),
-        ({"network__n_layers": 0, "objectives__masked_weight": (0, 1)}, r"masked_weight=\(0, 1\).* needs layers"),
+        (
+            {"objectives__sentence_weight": (0, 0), "objectives__word_weight": [0, 0.0]},
+            "must be more than 0",
+        ),
+        (
+            {"network__n_layers": 0, "objectives__masked_weight": (0, 1)},
+            r"masked_weight=\(0, 1\).* needs layers",
+        ),
         ({"callbacks": [StepLog(0)]}, "StepLog needs an integer of at least 1 step"),
         ({"callbacks": [TimeLimit(0)]}, "TimeLimit needs a number of more than 0 seconds"),
     ],
@@ -79,17 +93,29 @@ def test_auto_is_the_default_bundle_and_fit_changes_none():
 
 def test_the_encoder_of_the_report():
     encoder = SGNNSentenceEncoder.report()
-    given = {name: value for name, value in encoder.get_params().items() if "__" in name or name in REPORT}
+    given = {
+        name: value
+        for name, value in encoder.get_params().items()
+        if "__" in name or name in REPORT
+    }
     assert {name: given[name] for name in REPORT} == REPORT
     changed = {
-        name for name, value in encoder.get_params().items() if value != SGNNSentenceEncoder().get_params().get(name)
+        name
+        for name, value in encoder.get_params().items()
+        if value != SGNNSentenceEncoder().get_params().get(name)
     }
-    assert {name for name in changed if "__" not in name} == {name for name in REPORT if "__" not in name} | {
+    assert {name for name in changed if "__" not in name} == {
+        name for name in REPORT if "__" not in name
+    } | {
         "network",
         "objectives",
     }
     small = {"network__embedding_dim": 8, "network__n_layers": 2, "network__feedforward_size": 16}
-    vectors = encoder.set_params(**small, n_projections=6, random_state=0).fit(PARAGRAPHS).transform(QUERIES)
+    vectors = (
+        encoder.set_params(**small, n_projections=6, random_state=0)
+        .fit(PARAGRAPHS)
+        .transform(QUERIES)
+    )
     assert vectors.shape == (6, 8)  # no part from the spelling
     state = encoder.net_.module_.network.state_dict()
     assert not any("tables" in name or "spelling" in name for name in state)
@@ -114,14 +140,30 @@ REPORT = {
 @pytest.mark.parametrize(
     "options",
     [
-        {"n_projections": np.int64(6), "context_weight": np.float32(0.2), "objectives__masked_weight": np.int64(1)},
-        {"objectives__masked_weight": np.float32(0.5), "objectives__sentence_weight": np.float32(1)},
+        {
+            "n_projections": np.int64(6),
+            "context_weight": np.float32(0.2),
+            "objectives__masked_weight": np.int64(1),
+        },
+        {
+            "objectives__masked_weight": np.float32(0.5),
+            "objectives__sentence_weight": np.float32(1),
+        },
         {"objectives__masked_weight": [0, 1], "objectives__sentence_weight": (1, 0)},
-        {"context_weight": 1, "network__n_layers": 0, "ngram_range": [1, 3], "n_components_removed": 16},
+        {
+            "context_weight": 1,
+            "network__n_layers": 0,
+            "ngram_range": [1, 3],
+            "n_components_removed": 16,
+        },
         {"context_weight": 0, "n_components_removed": 0},
         {"n_tables": 0, "word_steps": 0, "network__pooling": "attention", "max_epochs": 0},
         {"network__n_layers": 2, "network__depths": 2, "init": "random", "network__pooling": "max"},
-        {"network__pooling": "mean", "max_sentences": 2, "callbacks": [TimeLimit(5.0), ("log", StepLog(3))]},
+        {
+            "network__pooling": "mean",
+            "max_sentences": 2,
+            "callbacks": [TimeLimit(5.0), ("log", StepLog(3))],
+        },
         {"objectives__loss": "proximity", "n_jobs": None, "device": "auto", "random_state": None},
     ],
     ids=str,
@@ -143,5 +185,7 @@ def test_searches_over_parameters_and_fields():
         return float(encoder.similarity(X[:-1], X[1:]).mean())
 
     grid = {"network__n_layers": np.array([0, 1]), "objectives__word_weight": [0.0, (1.0, 0.0)]}
-    search = GridSearchCV(make(max_epochs=1), grid, scoring=scorer, cv=2, error_score="raise").fit(PARAGRAPHS)
+    search = GridSearchCV(make(max_epochs=1), grid, scoring=scorer, cv=2, error_score="raise").fit(
+        PARAGRAPHS
+    )
     assert len(set(search.cv_results_["mean_test_score"])) == 4

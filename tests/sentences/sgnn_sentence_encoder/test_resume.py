@@ -30,12 +30,22 @@ def rising_and_falling(encoder):
 
 
 HEADS = {"sentence": (1, 0.2), "word": (0, 1.0), "masked": 0.5}
-REPORT = {"network__n_layers": 2, "network__depths": 2, "init": "random", "objectives__loss": "bxent", "n_tables": 0}
+REPORT = {
+    "network__n_layers": 2,
+    "network__depths": 2,
+    "init": "random",
+    "objectives__loss": "bxent",
+    "n_tables": 0,
+}
 OPTIONS = {
     "plain": {},
     "heads": {f"objectives__{head}_weight": weight for head, weight in HEADS.items()},
     "best first": {"scoring": falling, "every": 2},
-    "best between": {"scoring": rising_and_falling, "every": 3, "objectives__masked_weight": (0, 1)},
+    "best between": {
+        "scoring": rising_and_falling,
+        "every": 3,
+        "objectives__masked_weight": (0, 1),
+    },
     "best last": {"scoring": first_component, "every": 5},
     "report": REPORT | {"context_weight": 1.0},
 }
@@ -58,10 +68,15 @@ def test_a_training_that_stops_repeatedly(tmp_path, name, uninterrupted):
     options = {"checkpoint_dir": tmp_path, "resume": True}
     for n_steps in (3, 6, 1):
         with pytest.raises(StopError):
-            make_one(name, **options, checkpoint_every=0, callbacks=[StopAfter(n_steps)]).fit(PARAGRAPHS)
+            make_one(name, **options, checkpoint_every=0, callbacks=[StopAfter(n_steps)]).fit(
+                PARAGRAPHS
+            )
     assert_same_bits(learned(make_one(name, **options).fit(PARAGRAPHS)), uninterrupted[name])
     # Nothing is left to resume.
-    assert_same_bits(learned(make_one(name, **options, callbacks=[StopAfter(1)]).fit(PARAGRAPHS)), uninterrupted[name])
+    assert_same_bits(
+        learned(make_one(name, **options, callbacks=[StopAfter(1)]).fit(PARAGRAPHS)),
+        uninterrupted[name],
+    )
     assert learned(load_model(tmp_path)) == uninterrupted[name]
 
 
@@ -92,7 +107,12 @@ def test_a_training_that_stops_after_word_pretraining(tmp_path, uninterrupted, m
 def test_parameters_that_may_differ(tmp_path, uninterrupted):
     with pytest.raises(StopError):
         make(checkpoint_dir=tmp_path, checkpoint_every=0, callbacks=[StopAfter(9)]).fit(PARAGRAPHS)
-    others = {"n_jobs": 2, "random_state": None, "callbacks": [TimeLimit(1e9)], "checkpoint_every": 1e9}
+    others = {
+        "n_jobs": 2,
+        "random_state": None,
+        "callbacks": [TimeLimit(1e9)],
+        "checkpoint_every": 1e9,
+    }
     others["device"] = "auto"
     resumed = make(**others, checkpoint_dir=str(tmp_path), resume=True).fit(PARAGRAPHS)
     assert_same_bits(learned(resumed), uninterrupted["plain"])
@@ -100,10 +120,32 @@ def test_parameters_that_may_differ(tmp_path, uninterrupted):
 
 
 OTHERS = [
-    *({"n_projections": 7}, {"n_bits": 9}, {"ngram_range": (1, 5)}, {"projection_dim": 8}, {"context_weight": 0.5}),
-    *({"n_components_removed": 1}, {"network__embedding_dim": 4}, {"network__n_layers": 2}, {"network": "auto"}),
-    *({"n_tables": 1}, {"table_bits": 5}, {"init": "random"}, {"word_steps": 1}, {"objectives__loss": "bxent"}),
-    *({"objectives__masked_weight": (0, 1)}, {"max_sentences": 3}, {"max_words": 4}, {"max_epochs": 3}),
+    *(
+        {"n_projections": 7},
+        {"n_bits": 9},
+        {"ngram_range": (1, 5)},
+        {"projection_dim": 8},
+        {"context_weight": 0.5},
+    ),
+    *(
+        {"n_components_removed": 1},
+        {"network__embedding_dim": 4},
+        {"network__n_layers": 2},
+        {"network": "auto"},
+    ),
+    *(
+        {"n_tables": 1},
+        {"table_bits": 5},
+        {"init": "random"},
+        {"word_steps": 1},
+        {"objectives__loss": "bxent"},
+    ),
+    *(
+        {"objectives__masked_weight": (0, 1)},
+        {"max_sentences": 3},
+        {"max_words": 4},
+        {"max_epochs": 3},
+    ),
     *({"batch_size": 8}, {"learning_rate": 0.1}, {"random_state": 1}),
 ]
 
@@ -120,22 +162,35 @@ def folder(tmp_path_factory):
 def test_other_parameters_are_an_error(folder, other):
     name = next(iter(other)).partition("__")[0]
     before = (folder / "weights.safetensors").read_bytes()
-    with pytest.raises(ValueError, match=rf"with {name}=.*: it was trained with .* or give another folder"):
+    with pytest.raises(
+        ValueError, match=rf"with {name}=.*: it was trained with .* or give another folder"
+    ):
         make(**other, checkpoint_dir=folder, resume=True).fit(PARAGRAPHS)
     assert (folder / "weights.safetensors").read_bytes() == before
 
 
 def test_another_device_is_an_error(folder):
     with pytest.raises(ValueError, match=r"with device='cuda': it was trained with 'cpu'\. Set"):
-        check_same_training(make(checkpoint_dir=folder, resume=True, device="cuda"), load_model(folder))
+        check_same_training(
+            make(checkpoint_dir=folder, resume=True, device="cuda"), load_model(folder)
+        )
 
 
 def test_other_paragraphs_are_an_error(folder):
-    for others in (PARAGRAPHS[1:], PARAGRAPHS[::-1], [*PARAGRAPHS, "one more"], [PARAGRAPHS[0].upper() + "x"]):
-        with pytest.raises(ValueError, match=r"on these paragraphs: it was trained on others\. Give the same ones"):
+    for others in (
+        PARAGRAPHS[1:],
+        PARAGRAPHS[::-1],
+        [*PARAGRAPHS, "one more"],
+        [PARAGRAPHS[0].upper() + "x"],
+    ):
+        with pytest.raises(
+            ValueError, match=r"on these paragraphs: it was trained on others\. Give the same ones"
+        ):
             make(checkpoint_dir=folder, resume=True).fit(others)
     with pytest.raises(ValueError, match="on these paragraphs: it was trained on others"):
-        make(checkpoint_dir=folder, resume=True, sentence_splitter=lambda text: [text]).fit(PARAGRAPHS)
+        make(checkpoint_dir=folder, resume=True, sentence_splitter=lambda text: [text]).fit(
+            PARAGRAPHS
+        )
 
 
 def test_folders_that_are_not_empty(tmp_path, folder):
@@ -168,7 +223,9 @@ def test_default_bundles_are_the_same_as_auto(tmp_path):
 def test_a_saved_encoder_without_training_state_is_loaded(tmp_path):
     encoder = make().fit(PARAGRAPHS)
     save_model(encoder, tmp_path)
-    assert_same_bits(learned(make(checkpoint_dir=tmp_path, resume=True).fit(PARAGRAPHS)), learned(encoder))
+    assert_same_bits(
+        learned(make(checkpoint_dir=tmp_path, resume=True).fit(PARAGRAPHS)), learned(encoder)
+    )
 
 
 def test_a_checkpoint_dir_that_is_a_file(tmp_path):
@@ -194,7 +251,8 @@ def test_when_checkpoints_are_saved(tmp_path, monkeypatch):
     saved.clear()
     make(checkpoint_dir=tmp_path, checkpoint_every=0).fit(PARAGRAPHS)
     assert len(saved) >= 15
-    assert saved[:4] == [(0, 0), (0, 0), (0, 1), (0, 2)]  # after the first stage, and before each step
+    # after the first stage, and before each step
+    assert saved[:4] == [(0, 0), (0, 0), (0, 1), (0, 2)]
     saved.clear()
     encoder = make(checkpoint_dir=tmp_path, checkpoint_every=0).partial_fit(PARAGRAPHS)
     assert not saved
@@ -204,14 +262,23 @@ def test_when_checkpoints_are_saved(tmp_path, monkeypatch):
 def test_checkpoints_do_not_hold_functions_and_generators(tmp_path):
     functions = {"scoring": lambda encoder: 0.0, "sentence_splitter": lambda text: text.split(".")}
     generator = np.random.RandomState(0)
-    encoder = make(checkpoint_dir=tmp_path, callbacks=[Callback()], random_state=generator, **functions)
+    encoder = make(
+        checkpoint_dir=tmp_path, callbacks=[Callback()], random_state=generator, **functions
+    )
     encoder.fit(PARAGRAPHS)
     loaded = load_model(tmp_path)
-    assert (loaded.callbacks, loaded.scoring, loaded.random_state, loaded.sentence_splitter) == (None,) * 4
+    assert (loaded.callbacks, loaded.scoring, loaded.random_state, loaded.sentence_splitter) == (
+        None,
+    ) * 4
     assert learned(loaded) == learned(encoder)
-    assert json.loads((tmp_path / "parameters.json").read_text())["model"]["class"] == "SGNNSentenceEncoder"
+    assert (
+        json.loads((tmp_path / "parameters.json").read_text())["model"]["class"]
+        == "SGNNSentenceEncoder"
+    )
 
 
 def test_without_a_second_stage_there_is_no_training_state(tmp_path):
     with pytest.raises(ValueError, match="this model has no training state"):
-        save_model(make(context_weight=0.0).fit(PARAGRAPHS), tmp_path / "folder", training_state=True)
+        save_model(
+            make(context_weight=0.0).fit(PARAGRAPHS), tmp_path / "folder", training_state=True
+        )

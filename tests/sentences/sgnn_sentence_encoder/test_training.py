@@ -1,4 +1,6 @@
-"""The second stage of training: learning rates, losses, the log, the validation score and limits of time."""
+"""The second stage of training: learning rates, losses, the log, the validation score and limits of
+time.
+"""
 
 import math
 from itertools import pairwise
@@ -23,9 +25,13 @@ def fit_and_record(*callbacks, **options):
 def test_the_learning_rate_warms_up_and_decays_to_zero(max_epochs):
     _, steps = fit_and_record(max_epochs=max_epochs, batch_size=4)
     assert len(steps.numbers) > 20 * max_epochs
-    for (epoch, number, n_batches), (of_linear, learning_rate) in zip(steps.numbers, steps.learning_rates, strict=True):
+    for (epoch, number, n_batches), (of_linear, learning_rate) in zip(
+        steps.numbers, steps.learning_rates, strict=True
+    ):
         progress = (epoch + number / n_batches) / max_epochs
-        assert learning_rate == pytest.approx(0.01 * min(1.0, progress / 0.02 + 0.05) * (1 - progress), rel=1e-9)
+        assert learning_rate == pytest.approx(
+            0.01 * min(1.0, progress / 0.02 + 0.05) * (1 - progress), rel=1e-9
+        )
         assert of_linear == pytest.approx(math.sqrt(48) * learning_rate)
     assert all(after < before for (_, before), (_, after) in pairwise(steps.learning_rates[3:]))
 
@@ -45,7 +51,12 @@ def test_the_loss_of_an_epoch_is_the_mean_over_sentences():
         expected = np.average(np.array(steps.losses)[own], weights=np.array(steps.sizes)[own])
         loss = encoder.history_[epoch]["train_loss"]
         assert loss == pytest.approx(expected, rel=1e-6)
-        entry = {"stage": "sentences", "epoch": epoch + 1, "step": len(own), "train_loss": pytest.approx(loss)}
+        entry = {
+            "stage": "sentences",
+            "epoch": epoch + 1,
+            "step": len(own),
+            "train_loss": pytest.approx(loss),
+        }
         assert encoder.log_[epoch] == entry
 
 
@@ -53,22 +64,30 @@ def test_a_step_log():
     step_log = StepLog(3)
     encoder, steps = fit_and_record(("log", step_log), batch_size=10)
     expected, since = [], []
-    for (epoch, number, n_batches), loss, size in zip(steps.numbers, steps.losses, steps.sizes, strict=True):
+    for (epoch, number, n_batches), loss, size in zip(
+        steps.numbers, steps.losses, steps.sizes, strict=True
+    ):
         since.append((loss, size))
         if (number + 1) % 3 == 0 or number + 1 == n_batches:
             losses, sizes = np.transpose(since)
             expected.append((epoch + 1, number + 1, np.average(losses, weights=sizes)))
             since = []
     assert len({n_batches % 3 for *_, n_batches in steps.numbers}) == 2
-    assert [(entry["epoch"], entry["step"]) for entry in encoder.log_] == [entry[:2] for entry in expected]
-    assert [entry["train_loss"] for entry in encoder.log_] == pytest.approx([loss for *_, loss in expected], rel=1e-6)
+    assert [(entry["epoch"], entry["step"]) for entry in encoder.log_] == [
+        entry[:2] for entry in expected
+    ]
+    assert [entry["train_loss"] for entry in encoder.log_] == pytest.approx(
+        [loss for *_, loss in expected], rel=1e-6
+    )
     assert step_log.log_ == encoder.log_
     every, steps = fit_and_record(StepLog(1))
     assert [entry["step"] for entry in every.log_] == [number + 1 for _, number, _ in steps.numbers]
 
 
 def test_a_time_limit():
-    n_batches = ParagraphBatches(TrainingText(read(LISTS), None, None), batch_size=16, seed=0).n_batches
+    n_batches = ParagraphBatches(
+        TrainingText(read(LISTS), None, None), batch_size=16, seed=0
+    ).n_batches
     scores = []
 
     def scoring(encoder):
@@ -101,7 +120,8 @@ def test_scoring_does_not_change_the_training():
     assert 0 < encoder.waiting_share_ < 1
 
 
-# Weights before the second stage are not restored; of equal scores the first is the best, and NaN never is.
+# Weights before the second stage are not restored; of equal scores the first is the best, and NaN
+# never is.
 BEST = [
     *(([0.5] * best + [1.0], best) for best in (2, 4, 6)),
     ([0.0, 1.0, -3.0], 2),
@@ -122,13 +142,17 @@ def test_the_best_weights_are_restored(scores, best):
     assert bytes_of(encoder) == vectors[best]
     assert len(encoder.log_) == len(vectors) == len(set(vectors)) >= 8
     assert [entry["stage"] for entry in encoder.log_[:3]] == ["untrained", "words", "sentences"]
-    np.testing.assert_array_equal([entry["score"] for entry in encoder.log_[: len(scores)]], scores[: len(vectors)])
+    np.testing.assert_array_equal(
+        [entry["score"] for entry in encoder.log_[: len(scores)]], scores[: len(vectors)]
+    )
 
 
 @pytest.mark.parametrize("score", [None, "high", [1.0, 2.0]])
 def test_scoring_must_return_a_number(score):
     encoder = make(scoring=lambda encoder: score)
-    with pytest.raises(TypeError, match="SGNNSentenceEncoder: scoring must return a number, higher is better; got"):
+    with pytest.raises(
+        TypeError, match="SGNNSentenceEncoder: scoring must return a number, higher is better; got"
+    ):
         encoder.fit(PARAGRAPHS)
     assert not hasattr(encoder, "log_")
 
@@ -148,7 +172,8 @@ def test_a_stream():
     assert encoder.net_.module_.network.common is common
     assert encoder._reader is rare
     assert_same_bits(
-        bytes_of(make().partial_fit(PARAGRAPHS)), bytes_of(make(max_epochs=5, n_jobs=2).partial_fit(PARAGRAPHS))
+        bytes_of(make().partial_fit(PARAGRAPHS)),
+        bytes_of(make(max_epochs=5, n_jobs=2).partial_fit(PARAGRAPHS)),
     )
 
 

@@ -10,8 +10,11 @@ ENCODER = fitted()
 
 
 def test_case_does_not_matter_and_words_do():
-    bar, upper, carn, seen, unseen = ENCODER.transform(["bar carn", "BAR Carn", "carn", "bar", "barrr"])
-    np.testing.assert_allclose(bar, upper, atol=1e-6)  # equal texts may differ by the rounding of their rows
+    bar, upper, carn, seen, unseen = ENCODER.transform(
+        ["bar carn", "BAR Carn", "carn", "bar", "barrr"]
+    )
+    # equal texts may differ by the rounding of their rows
+    np.testing.assert_allclose(bar, upper, atol=1e-6)
     assert not np.allclose(bar, carn)
     assert seen @ unseen < 0.999
 
@@ -26,11 +29,15 @@ def test_emoji_and_other_scripts_have_distinct_vectors():
 
 def test_long_texts_are_truncated_with_one_warning():
     long = "bar carn belm " * 3334
-    with pytest.warns(UserWarning, match="the longest text has 10,002 words; texts are truncated to 512") as caught:
+    with pytest.warns(
+        UserWarning, match="the longest text has 10,002 words; texts are truncated to 512"
+    ) as caught:
         vectors = ENCODER.transform(["bar", long, long, "bar carn"])
     assert len(caught) == 1
     assert vectors[1].tobytes() == vectors[2].tobytes()
-    np.testing.assert_allclose(vectors[1], ENCODER.transform(["bar carn belm " * 170 + "bar carn"])[0], atol=1e-6)
+    np.testing.assert_allclose(
+        vectors[1], ENCODER.transform(["bar carn belm " * 170 + "bar carn"])[0], atol=1e-6
+    )
 
 
 def test_equal_texts_have_equal_vectors_in_any_batches(monkeypatch):
@@ -62,7 +69,9 @@ def test_most_similar():
     indices, similarities = ENCODER.most_similar(queries, PARAGRAPHS, k=5)
     assert (indices.dtype, similarities.dtype) == (np.int64, np.float32)
     assert indices.shape == similarities.shape == (3, 5)
-    for query, nearest, expected in zip(ENCODER.transform(queries), indices, similarities, strict=True):
+    for query, nearest, expected in zip(
+        ENCODER.transform(queries), indices, similarities, strict=True
+    ):
         np.testing.assert_allclose(vectors[nearest] @ query, expected, atol=1e-6)
         np.testing.assert_allclose(np.sort(vectors @ query)[::-1][:5], expected, atol=1e-6)
     assert indices[1, 0] == 7
@@ -80,7 +89,9 @@ def test_equally_similar_texts_keep_their_order():
     rng, query = np.random.default_rng(0), ENCODER.transform(QUERIES[:1])
     for n in range(1, 100):
         for k in (n + 1, (n + 1) // 2):
-            indices, similarities = ENCODER.most_similar(query, rng.normal(size=(2, 24))[[0] * n + [1]], k=k)
+            indices, similarities = ENCODER.most_similar(
+                query, rng.normal(size=(2, 24))[[0] * n + [1]], k=k
+            )
             assert (np.diff(indices[0][indices[0] < n]) == 1).all()
             assert (np.diff(similarities[0]) <= 0).all()
     indices, _ = ENCODER.most_similar(query, [PARAGRAPHS[0]] * 37 + [PARAGRAPHS[1]], k=38)
@@ -91,6 +102,8 @@ def test_the_number_of_parts_does_not_matter(monkeypatch):
     texts = PARAGRAPHS[:3]
     expected = ENCODER.most_similar(PARAGRAPHS, texts, k=2)
     split = np.array_split
-    monkeypatch.setattr(np, "array_split", lambda rows, parts, *args: split(rows, max(parts, 7), *args))
+    monkeypatch.setattr(
+        np, "array_split", lambda rows, parts, *args: split(rows, max(parts, 7), *args)
+    )
     indices, _ = ENCODER.most_similar(PARAGRAPHS, texts, k=2)
     assert np.array_equal(indices, expected[0])
