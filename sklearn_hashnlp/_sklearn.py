@@ -21,6 +21,8 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_hashnlp._device import resolve_device
+
 try:  # converts a sparse result to the interface, matrix or array, that sklearn.set_config chooses
     from sklearn.utils._sparse import _align_api_if_sparse as in_configured_sparse_interface
 except ImportError:  # before scikit-learn 1.9 results were always sparse matrices
@@ -114,6 +116,8 @@ class ParameterChecks:
             If the value of a parameter is not as described, or does not go with that of another.
         TypeError
             If a parameter has no value of the types that are described.
+        RuntimeError
+            If ``device`` is not available.
 
         Examples
         --------
@@ -126,6 +130,9 @@ class ParameterChecks:
         """
         self._validate_params()
         self._check_parameters()
+        device = getattr(self, "device", "auto")
+        if device != "auto":
+            resolve_device(device, caller=type(self).__name__)
 
     def _check_parameters(self) -> None:
         """Check what the declared constraints cannot express."""

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import Annotated
 
 import typer
 
@@ -78,7 +77,7 @@ def _make_app(*names: str) -> typer.Typer:
         if name in _COMMANDS:
             module, function = _COMMANDS[name]
             command = import_module(f"sklearn_hashnlp.cli.{module}")
-            app.command(name, help=command.HELP)(getattr(command, function))
+            app.command(name)(getattr(command, function))
         else:
             group = import_module(f"sklearn_hashnlp.cli.{_GROUPS[name]}")
             app.add_typer(group.app, name=name, help=group.HELP)
@@ -92,9 +91,8 @@ def _print_version(requested: bool) -> None:
 
 
 def _top(
-    version: Annotated[
-        bool,
-        typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."),
-    ] = False,
+    version: bool = typer.Option(
+        False, "--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."
+    ),
 ) -> None:
     """Declare the options of ``hashnlp`` itself."""

@@ -7,26 +7,13 @@ import math
 import statistics
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ComputeDevice, Jobs, Seed
 from sklearn_hashnlp.cli._screen import Screen, plain_table
-
-HELP = """\
-Train a classifier that predicts the module of a Python docstring, on text that is on your machine.
-
-\b
-  hashnlp demo
-  hashnlp demo --output /tmp/demo --json
-
-It reads the docstrings of Python's standard library, trains on three quarters of them to predict in which module each \
-one is, and tests on the rest. Hash embeddings are compared with linear support vector machines on TF-IDF, both on \
-words and on words and characters, over five seeds of the split. The model of words and characters is saved in the \
-folder hashnlp-demo. No network, no GPU; less than a minute.
-"""
 
 _TEST_SIZE = 0.25
 _N_SPLITS = 5
@@ -43,19 +30,28 @@ _EXAMPLE = "Return the names of all members of the archive, and extract one of t
 @reporting_errors
 def demo(
     screen: Screen,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Output folder.")] = Path(
-        "hashnlp-demo"
-    ),
+    output: Path = typer.Option(Path("hashnlp-demo"), "--output", "-o", metavar="DIR", help="Output folder."),
     seed: Seed = 0,
     device: ComputeDevice = "cpu",
     n_jobs: Jobs = None,
 ) -> None:
-    """Run the demo; the parameters are the options of the command."""
+    """Train a classifier that predicts the module of a Python docstring, on text that is on your
+    machine.
+
+      hashnlp demo
+      hashnlp demo --output /tmp/demo --json
+
+    It reads the docstrings of Python's standard library, trains on three quarters of them to
+    predict in which module each one is, and tests on the rest. Hash embeddings are compared with
+    linear support vector machines on TF-IDF, both on words and on words and characters, over five
+    seeds of the split. The model of words and characters is saved in the folder hashnlp-demo. No
+    network, no GPU; less than a minute.
+    """
     folder = output / "model"
     screen.note("Loading libraries ...", style="dim")
     from sklearn.model_selection import train_test_split
 
-    from sklearn_hashnlp.cli._fit import fit_model
+    from sklearn_hashnlp.cli._fit_classifier import fit_model
     from sklearn_hashnlp.datasets import load_stdlib_docstrings
     from sklearn_hashnlp.persistence import save_model
 

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from sklearn_hashnlp.cli._options import OptionGroup
+from sklearn_hashnlp.cli._screen import Screen
 
 FAILURE, USAGE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 
@@ -58,10 +59,10 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def reporting(*, ctx: typer.Context, debug: bool, **arguments: Any) -> None:
         try:
-            with _raising_interrupts():
-                for name, group in groups.items():
-                    given = {field: arguments.pop(field) for field in fields[name]}
-                    arguments[name] = group(**given)
+            for name, group in groups.items():
+                arguments[name] = group(**{field: arguments.pop(field) for field in fields[name]})
+            screen = arguments.get("screen") or Screen(as_json=False, quiet=arguments.get("quiet", False))
+            with _raising_interrupts(), screen.warnings_as_notes():
                 command(**arguments)
                 sys.stdout.flush()  # raises BrokenPipeError here rather than at exit
         except (typer.Exit, typer.Abort, BrokenPipeError):
@@ -87,7 +88,14 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     parameters = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
     reporting.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
     reporting.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    reporting.__doc__ = _help(command)
     return reporting
+
+
+def _help(command: Callable[..., None]) -> str:
+    """Return the docstring of a command as its help: each paragraph as one line, but the examples."""
+    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    return "\n\n".join(f"\b\n{one}" if one.startswith("  ") else one.replace("\n", " ") for one in paragraphs)
 
 
 @contextmanager

@@ -13,18 +13,6 @@ from sklearn_hashnlp.cli._pipelines import last_step
 from sklearn_hashnlp.cli._screen import Screen, counted, plain_table
 from sklearn_hashnlp.cli._training_report import read_report
 
-HELP = """\
-Describe a saved model: its labels, when and with what it was trained, and its size.
-
-\b
-  hashnlp info spam
-  hashnlp info spam --top 100
-  hashnlp info spam --json | jq .labels
-
-The number of texts of each label, the data, the versions and the validation figures are read from training.json, \
-which hashnlp train writes into the folder. For a model that was saved in Python they are missing.
-"""
-
 _PARAMETERS = (
     *("features", "lowercase", "loss", "learning_rate", "max_epochs", "embedding_dim", "random_state"),
     *("word_ngrams", "min_n", "max_n", "bucket"),  # of models of fastText
@@ -36,9 +24,18 @@ _FIGURES = ("accuracy", "balanced_accuracy", "macro_f1", "precision_at_1", "reca
 def info(
     screen: Screen,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the model.")],
-    top: Annotated[int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most frequent labels.")] = 20,
+    top: int = typer.Option(20, "--top", "-k", metavar="K", min=1, help="Print the K most frequent labels."),
 ) -> None:
-    """Describe a model; the parameters are the options of the command."""
+    """Describe a saved model: its labels, when and with what it was trained, and its size.
+
+      hashnlp info spam
+      hashnlp info spam --top 100
+      hashnlp info spam --json | jq .labels
+
+    The number of texts of each label, the data, the versions and the validation figures are read
+    from training.json, which hashnlp train writes into the folder. For a model that was saved in
+    Python they are missing.
+    """
     screen = Screen(as_json=screen.as_json, quiet=False)  # with --quiet, too: there are no hints here
     from sklearn_hashnlp.persistence import load_model
 

@@ -34,6 +34,16 @@ def _read_delimiter(delimiter: str | None) -> str | None:
     return delimiter
 
 
+def _check_encoding(encoding: str) -> str:
+    from sklearn_hashnlp.datasets import TextReader
+
+    try:
+        TextReader(BytesIO(), encoding=encoding)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    return encoding
+
+
 LabelledFile = Annotated[
     Path,
     typer.Argument(
@@ -47,7 +57,12 @@ TextFile = Annotated[
 ]
 ModelFolder = Annotated[Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.")]
 Encoding = Annotated[
-    str, typer.Option(metavar="NAME", help="Encoding of the files, such as cp1252, which Excel writes, or utf-16.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of the files, such as cp1252, which Excel writes, or utf-16.",
+        callback=_check_encoding,
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model.")]
 ComputeDevice = Annotated[Device, typer.Option(help="Where to train; auto uses a GPU if there is one.")]
@@ -67,98 +82,60 @@ Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no hints.")]
 
 
-class _ReadingOptions(OptionGroup):
-    encoding: str
-
-    def __post_init__(self) -> None:
-        from sklearn_hashnlp.datasets import TextReader
-
-        try:
-            TextReader(BytesIO(), encoding=self.encoding)
-        except ValueError as error:
-            raise typer.BadParameter(f"--encoding: {error}") from error
-
-
 @dataclass(frozen=True)
-class LineOptions(_ReadingOptions):
+class LineOptions(OptionGroup):
     """The options to read lines of files, or of stdin."""
 
     encoding: Encoding = "utf-8"
-    errors: Annotated[
-        Literal["strict", "replace"],
-        typer.Option(help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD."),
-    ] = "strict"
+    errors: Literal["strict", "replace"] = typer.Option(
+        "strict", help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD."
+    )
 
 
 @dataclass(frozen=True)
-class TextOptions(_ReadingOptions):
+class TextOptions(OptionGroup):
     """The options to read a file of texts."""
 
-    file_format: Annotated[
-        Literal["lines", FileFormat] | None,
-        typer.Option("--format", help="Format of FILE. Default: from its extension, or lines."),
-    ] = None
-    text_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the texts. Default: text, sentence, ...")
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHAR",
-            help="Character between the fields of CSV and TSV, such as ';'. Default: a comma, or a tab.",
-            callback=_read_delimiter,
-        ),
-    ] = None
-    quoted: Annotated[
-        bool, typer.Option("--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV.")
-    ] = True
-    escapechar: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHAR",
-            help="Character before a quote, delimiter or line break inside a field of CSV and TSV, such as '\\', as "
-            "Spark and MySQL write it. Default: a quote in a quoted field is written twice.",
-        ),
-    ] = None
-    label_prefix: Annotated[
-        str, typer.Option(metavar="TEXT", help="Prefix of the words that are labels, in fastText's format.")
-    ] = "__label__"
+    file_format: Literal["lines", FileFormat] | None = typer.Option(
+        None, "--format", help="Format of FILE. Default: from its extension, or lines."
+    )
+    text_column: str | None = typer.Option(
+        None, metavar="NAME", help="Column of the texts. Default: text, sentence, ..."
+    )
+    delimiter: str | None = typer.Option(
+        None,
+        metavar="CHAR",
+        help="Character between the fields of CSV and TSV, such as ';'. Default: a comma, or a tab.",
+        callback=_read_delimiter,
+    )
+    quoted: bool = typer.Option(True, "--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV.")
+    escapechar: str | None = typer.Option(
+        None,
+        metavar="CHAR",
+        help="Character before a quote, delimiter or line break inside a field of CSV and TSV, such as '\\', as "
+        "Spark and MySQL write it. Default: a quote in a quoted field is written twice.",
+    )
+    label_prefix: str = typer.Option(
+        "__label__", metavar="TEXT", help="Prefix of the words that are labels, in fastText's format."
+    )
     encoding: Encoding = "utf-8"
-    errors: Annotated[
-        Errors,
-        typer.Option(
-            help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD; skip excludes "
-            "rows with such bytes, and all others that cannot be read."
-        ),
-    ] = "strict"
+    errors: Errors = typer.Option(
+        "strict",
+        help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD; skip excludes "
+        "rows with such bytes, and all others that cannot be read.",
+    )
 
 
 @dataclass(frozen=True)
 class LabelledOptions(TextOptions):
     """The options to read a labeled file."""
 
-    file_format: Annotated[  # texts alone have one format more
-        FileFormat | None, typer.Option("--format", help="Format of DATA. Default: from its extension.")
-    ] = None
-    label_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the labels. Default: label, class, ...")
-    ] = None
-    label_separator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="Separator of multiple labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
-        ),
-    ] = None
-
-
-def check_device(device: Device) -> None:
-    """Raise an error for a missing GPU, before a large file is read."""
-    if device != "cuda":  # the estimators check other values
-        return
-    import torch
-
-    if not torch.cuda.is_available():
-        raise typer.BadParameter(
-            "--device cuda: torch finds no CUDA device. Use --device auto, which uses a GPU if there is one, or cpu."
-        )
+    file_format: FileFormat | None = typer.Option(None, "--format", help="Format of DATA. Default: from its extension.")
+    label_column: str | None = typer.Option(
+        None, metavar="NAME", help="Column of the labels. Default: label, class, ..."
+    )
+    label_separator: str | None = typer.Option(
+        None,
+        metavar="TEXT",
+        help="Separator of multiple labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
+    )

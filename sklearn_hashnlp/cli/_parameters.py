@@ -8,15 +8,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from sklearn_hashnlp.cli._options import ComputeDevice, OptionGroup, check_device
+from sklearn_hashnlp.cli._options import ComputeDevice, OptionGroup
 from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 _LITERALS = ("(", "[", "{", "'", '"')  # first characters of values that must be Python literals
 _OBJECTS = ("callbacks", "pretrained", "scoring", "sentence_splitter")  # which cannot be typed
+_ENTRY = re.compile(r"^([\w, ]+?)(?: : .*)?\n((?:    .*\n|\n)+)", re.MULTILINE)  # of the parameters in a docstring
 _MARKUP = re.compile(r":[\w:]+:`~?(?:[\w.]+\.)?([^`]+)`|``| \[\d+\]_")  # of docstrings, such as :class:`~module.Name`
 
 _END = re.compile(r"(?<=[.])(?= [A-Z\"-])|;")  # of a sentence
@@ -29,23 +30,18 @@ Bundles = Mapping[str, Any]
 class Training(OptionGroup):
     """The parameters of training that people type, and ``--set`` for all others."""
 
-    epochs: Annotated[int | None, typer.Option(min=1, help="Number of epochs. Default: the estimator's.")] = None
-    learning_rate: Annotated[
-        float | None, typer.Option(metavar="RATE", help="Learning rate. Default: the estimator's.")
-    ] = None
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model. Default: 0."),
-    ] = None
+    epochs: int | None = typer.Option(None, min=1, help="Number of epochs. Default: the estimator's.")
+    learning_rate: float | None = typer.Option(None, metavar="RATE", help="Learning rate. Default: the estimator's.")
+    seed: int | None = typer.Option(
+        None, min=0, max=2**32 - 1, help="Random seed: same seed and data, same model. Default: 0."
+    )
     device: ComputeDevice = "cpu"
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Set a parameter of the estimator; repeatable. --parameters lists the names.",
-        ),
-    ] = None
+    settings: list[str] | None = typer.Option(
+        None,
+        "--set",
+        metavar="NAME=VALUE",
+        help="Set a parameter of the estimator; repeatable. --parameters lists the names.",
+    )
 
     @property
     def random_state(self) -> int:
@@ -67,7 +63,6 @@ class Training(OptionGroup):
         trained = estimator[-1] if hasattr(estimator, "steps") else estimator
         trained.set_params(**{name: value for name, value in given.items() if value is not None})
         set_parameters(estimator, self.settings or [], bundles or {})
-        check_device(trained.device)
 
 
 def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
@@ -107,7 +102,7 @@ def check_parameters(*estimators: Any) -> None:
     for estimator in estimators:
         try:
             getattr(estimator, "check_parameters", lambda: None)()  # vectorizers and counts are checked by ``fit``
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RuntimeError) as error:
             raise typer.BadParameter(str(error)) from error
 
 
@@ -168,22 +163,9 @@ def _read_setting(setting: str, caller: str, names: list[str]) -> tuple[str, Any
 
 def _descriptions(kind: type) -> dict[str, str]:
     """Return the first sentence about each parameter in the numpydoc docstring of a class."""
-    lines = iter((inspect.getdoc(kind) or "").splitlines())
-    texts: dict[str, list[str]] = {}
-    names: list[str] = []
-    for line in lines:
-        if line == "Parameters":
-            break
-    next(lines, None)  # the line below the heading
-    for line in lines:
-        if line.startswith("---"):  # below the next heading
-            break
-        if line and not line.startswith(" "):
-            names = line.partition(" : ")[0].split(", ")
-        for name in names:
-            texts.setdefault(name, []).append(line.strip() if line.startswith(" ") else "")
-    plain = {name: _MARKUP.sub(lambda match: match[1] or "", " ".join(text)) for name, text in texts.items()}
-    return {
-        name: _END.split(" ".join(text.split()).removeprefix("- "), maxsplit=1)[0].removesuffix(".")
-        for name, text in plain.items()
-    }
+    section = (inspect.getdoc(kind) or "").partition("Parameters\n---")[2].partition("\n---")[0]
+    descriptions: dict[str, str] = {}
+    for names, text in _ENTRY.findall(section):
+        plain = " ".join(_MARKUP.sub(r"\1", text).split()).removeprefix("- ")
+        descriptions |= dict.fromkeys(names.split(", "), _END.split(plain, maxsplit=1)[0].removesuffix("."))
+    return descriptions

@@ -40,15 +40,11 @@ def make_model(
     return Pipeline(steps)
 
 
-def load_classifier(folder: Path) -> Any:
+def load_classifier(folder: Path, *, predict_only: bool = False) -> Any:
     """Load a text classifier; raise an error for another model, or one that reads files."""
     from sklearn_hashnlp.persistence import load_model
 
-    return check_classifier(load_model(folder), folder)
-
-
-def check_classifier(model: Any, folder: Path) -> Any:
-    """Return a model that was loaded; raise an error if it is no text classifier, or reads files."""
+    model: Any = load_model(folder, predict_only=predict_only)
     if hasattr(model, "perplexity"):
         raise ValueError(f"{folder} is a language model, not a text classifier; use hashnlp lm.")
     if not hasattr(model, "predict_proba"):

@@ -9,45 +9,20 @@ import json
 import lzma
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
-from sklearn_hashnlp.cli._pipelines import check_classifier, last_step, predict_topk
+from sklearn_hashnlp.cli._pipelines import last_step, load_classifier, predict_topk
+from sklearn_hashnlp.cli._reading import BATCH_SIZE, TABLES, find_format, is_stdin, open_texts
 from sklearn_hashnlp.cli._screen import Screen, counted, one_field
-from sklearn_hashnlp.cli.reading._texts import BATCH_SIZE, TABLES, find_format, is_stdin, open_texts
 
 if TYPE_CHECKING:
     from sklearn_hashnlp.datasets import TextReader
-
-HELP = """\
-Predict the labels of new texts: lines, or a column of a table.
-
-\b
-  echo "Win a prize now!" | hashnlp predict --model spam
-  hashnlp predict --model spam new.txt --top 3 --proba > labels.tsv
-  hashnlp predict --model spam mails.csv --text-column body --output out.csv
-  hashnlp predict --model spam mails.jsonl --output out.jsonl
-  hashnlp predict --model spam new.txt --threshold 0.9
-  hashnlp predict --model spam new.txt --json | jq .label
-
-FILE is read as by train: .csv, .tsv and .jsonl are tables; their rows are kept, with the columns predicted_label and \
-probability added (multiple labels are separated by |). Any other file, and stdin, has one text per line, and an empty \
-line is an empty text; --format overrides this. Files may be compressed as .gz, .bz2, .xz, .zip.
-
-Each line gets one line of output: its most probable label. Labels and probabilities are separated by tabs, the most \
-probable first. A model with multiple labels per text prints all labels of probability 0.5 or more.
-
---top 3 prints the three most probable labels. --threshold 0.9 prints all labels with at least this probability, or an \
-empty line if there are none. Both together print at most three labels, each with at least this probability.
-
-With --json each line is an object with "label" and "probability" (null if no label reaches the threshold), and with \
---top or --threshold also "top", a list of such objects; for a table it has the columns of the row, too.
-"""
 
 _MULTILABEL_THRESHOLD = 0.5
 # Number of texts from which on the whole model is loaded: it is twenty times as fast, and loading it takes the time of
@@ -57,8 +32,8 @@ _MANY_TEXTS = 20_000
 _LABEL_COLUMN, _PROBABILITY_COLUMN = "predicted_label", "probability"
 _OPENERS: Final[dict[str, Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
-Prediction = list[tuple[Any, float]]
-"""Labels and their probabilities, the most probable first."""
+WriteRow: TypeAlias = Callable[[Any, list[tuple[Any, float]]], None]
+"""Write the labels of a text with their probabilities, the most probable first."""
 
 
 @reporting_errors
@@ -67,51 +42,73 @@ def predict(
     reading: TextOptions,
     screen: Screen,
     file: TextFile = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write. Default: stdout.")
-    ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            "--top",
-            "-k",
-            metavar="K",
-            min=1,
-            help="Print the K most probable labels. Default: 1, or all that reach --threshold.",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(metavar="P", min=0.0, max=1.0, help="Print only labels with at least this probability."),
-    ] = None,
-    proba: Annotated[bool, typer.Option("--proba", "-p", help="Print the probability after each label.")] = False,
+    output: Path | None = typer.Option(None, "--output", "-o", metavar="FILE", help="File to write. Default: stdout."),
+    top: int | None = typer.Option(
+        None,
+        "--top",
+        "-k",
+        metavar="K",
+        min=1,
+        help="Print the K most probable labels. Default: 1, or all that reach --threshold.",
+    ),
+    threshold: float | None = typer.Option(
+        None, metavar="P", min=0.0, max=1.0, help="Print only labels with at least this probability."
+    ),
+    proba: bool = typer.Option(False, "--proba", "-p", help="Print the probability after each label."),
 ) -> None:
-    """Predict labels; the parameters are the options of the command."""
+    """Predict the labels of new texts: lines, or a column of a table.
+
+      echo "Win a prize now!" | hashnlp predict --model spam
+      hashnlp predict --model spam new.txt --top 3 --proba > labels.tsv
+      hashnlp predict --model spam mails.csv --text-column body --output out.csv
+      hashnlp predict --model spam mails.jsonl --output out.jsonl
+      hashnlp predict --model spam new.txt --threshold 0.9
+      hashnlp predict --model spam new.txt --json | jq .label
+
+    FILE is read as by train: .csv, .tsv and .jsonl are tables; their rows are kept, with the
+    columns predicted_label and probability added (multiple labels are separated by |). Any other
+    file, and stdin, has one text per line, and an empty line is an empty text; --format overrides
+    this. Files may be compressed as .gz, .bz2, .xz, .zip.
+
+    Each line gets one line of output: its most probable label. Labels and probabilities are
+    separated by tabs, the most probable first. A model with multiple labels per text prints all
+    labels of probability 0.5 or more.
+
+    --top 3 prints the three most probable labels. --threshold 0.9 prints all labels with at least
+    this probability, or an empty line if there are none. Both together print at most three labels,
+    each with at least this probability.
+
+    With --json each line is an object with "label" and "probability" (null if no label reaches the
+    threshold), and with --top or --threshold also "top", a list of such objects; for a table it has
+    the columns of the row, too.
+    """
     file_format = find_format(file, reading)
-    predictor = Predictor(model)
-    if threshold is None and top is None and predictor.multilabel:
+    classifier = load_classifier(model, predict_only=True)
+    if threshold is None and top is None and last_step(classifier).multilabel_:
         threshold = _MULTILABEL_THRESHOLD
-    k = top or (1 if threshold is None else predictor.n_labels)
+    k = top or (1 if threshold is None else len(classifier.classes_))
     lists = top is not None or threshold is not None
     n_texts, shows_bar = 0, True if output is not None else None
+    write: WriteRow | None = None
     with (
         open_texts(screen, file, reading, action="Predicting", bar=shows_bar) as texts,
         open_output(screen, output, file) as stream,
     ):
-        format_row: Callable[[Any, Prediction], str] | None = None
         if screen.as_json or file_format == "jsonl":
-            format_row = _JsonRows(texts, lists=lists)
+            write = _json_writer(texts, stream, lists=lists)
         elif file_format not in TABLES:
-            format_row = _line_with_probabilities if proba else _line
+            write = _line_writer(stream, proba=proba)
         for batch in texts.batches(BATCH_SIZE):
-            predictions = predictor.predict_topk([text.text for text in batch], k, threshold or 0.0)
-            if format_row is None:
-                format_row = _TableRows(texts, stream, reading)
-            stream.writelines(map(format_row, batch, predictions))
-            stream.flush()  # a reader of a pipe waits for it
             n_texts += len(batch)
-        if format_row is None and texts.header:
-            _TableRows(texts, stream, reading)
+            if n_texts > _MANY_TEXTS and not hasattr(classifier, "get_params"):
+                classifier = load_classifier(model)
+            predictions = predict_topk(classifier, [text.text for text in batch], k, threshold or 0.0)
+            write = write or _table_writer(texts, stream, reading)
+            for text, prediction in zip(batch, predictions, strict=True):
+                write(text, prediction)
+            stream.flush()  # a reader of a pipe waits for it
+        if write is None and texts.header:
+            _table_writer(texts, stream, reading)
     note_read(screen, file, texts, n_texts)
 
 
@@ -120,30 +117,6 @@ def note_read(screen: Screen, file: Path | None, texts: TextReader, n_texts: int
     if texts.file_format in TABLES:
         column = "" if texts.text_column is None else f"column {texts.text_column} of "  # None: there was no row
         screen.note(f"Read {counted(n_texts, 'text')} from {column}{'stdin' if is_stdin(file) else file}")
-
-
-class Predictor:
-    """A saved classifier of texts: with numpy alone for few texts of a linear model, else the whole model."""
-
-    def __init__(self, folder: Path) -> None:
-        from sklearn_hashnlp.persistence import load_model
-
-        self._folder, self._n_texts = folder, 0
-        self._model: Any = load_model(folder, predict_only=True)
-        self._is_whole = hasattr(self._model, "get_params")
-        if self._is_whole:
-            check_classifier(self._model, folder)
-        self.multilabel = last_step(self._model).multilabel_
-        self.n_labels = len(self._model.classes_)
-
-    def predict_topk(self, texts: list[str], k: int, threshold: float) -> list[Prediction]:
-        """Return the most probable labels of each text with their probabilities, of at least a threshold."""
-        self._n_texts += len(texts)
-        if not self._is_whole and self._n_texts > _MANY_TEXTS:
-            from sklearn_hashnlp.persistence import load_model
-
-            self._model, self._is_whole = check_classifier(load_model(self._folder), self._folder), True
-        return predict_topk(self._model, texts, k, threshold)
 
 
 @contextmanager
@@ -161,7 +134,8 @@ def open_output(screen: Screen, path: Path | None, source: Path | None) -> Itera
     part = path.with_name(f"{path.name}.part")
     opener = _OPENERS.get(path.suffix.lower(), open)
     try:
-        with opener(part, "wt", encoding="utf-8", newline="") as stream:
+        # An escaped half of a surrogate pair is what JSON has for it.
+        with opener(part, "wt", encoding="utf-8", errors="backslashreplace", newline="") as stream:
             yield cast(IO[str], stream)
     except BaseException:
         if part.exists():
@@ -170,63 +144,49 @@ def open_output(screen: Screen, path: Path | None, source: Path | None) -> Itera
     part.replace(path)
 
 
-def _line(_text: Any, prediction: Prediction) -> str:
-    return "\t".join(one_field(label) for label, _ in prediction) + "\n"
+def _line_writer(stream: IO[str], *, proba: bool) -> WriteRow:
+    """Return a function that writes labels, separated by tabs."""
+
+    def write(_text: Any, prediction: list[tuple[Any, float]]) -> None:
+        labels = [one_field(label) + (f"\t{share:.4f}" if proba else "") for label, share in prediction]
+        stream.write("\t".join(labels) + "\n")
+
+    return write
 
 
-def _line_with_probabilities(_text: Any, prediction: Prediction) -> str:
-    return "\t".join(f"{one_field(label)}\t{share:.4f}" for label, share in prediction) + "\n"
+def _table_writer(texts: TextReader, stream: IO[str], options: TextOptions) -> WriteRow:
+    """Write the header of a table; return a function that writes rows as they were read, with two columns more."""
+    delimiter = texts.delimiter or ("\t" if texts.file_format == "tsv" else ",")
+    dialect: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\n", "escapechar": options.escapechar}
+    if not options.quoted:
+        dialect |= {"quoting": csv.QUOTE_NONE, "quotechar": None}
+    table = csv.writer(stream, **dialect)
+    _check_free(texts.header, "The table")
+    table.writerow([*texts.header, _LABEL_COLUMN, _PROBABILITY_COLUMN])
 
-
-class _TableRows:
-    """Rows of CSV and TSV as they were read, with two columns more; the header is written first."""
-
-    def __init__(self, texts: TextReader, stream: IO[str], options: TextOptions) -> None:
-        delimiter = texts.delimiter or ("\t" if texts.file_format == "tsv" else ",")
-        dialect: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\n"}
-        if not options.quoted:
-            dialect |= {"quoting": csv.QUOTE_NONE, "quotechar": None}
-        self._table = csv.writer(_Echo(), escapechar=options.escapechar, **dialect)
-        self._replaced = delimiter if not options.quoted else ""
-        _check_free(texts.header, "The table")
-        stream.write(str(self._table.writerow([*texts.header, _LABEL_COLUMN, _PROBABILITY_COLUMN])))
-
-    def __call__(self, text: Any, prediction: Prediction) -> str:
+    def write(text: Any, prediction: list[tuple[Any, float]]) -> None:
         labels = "|".join(str(label) for label, _ in prediction)
-        if self._replaced:  # it cannot be quoted
-            labels = one_field(labels).replace(self._replaced, " ")
-        probabilities = "|".join(f"{probability:.4f}" for _, probability in prediction)
-        return str(self._table.writerow([*text.record, labels, probabilities]))
+        if not options.quoted:
+            labels = one_field(labels).replace(delimiter, " ")
+        table.writerow([*text.record, labels, "|".join(f"{probability:.4f}" for _, probability in prediction)])
+
+    return write
 
 
-class _JsonRows:
-    """JSON objects: of lines with a label and its probability, of tables with the columns of the row, too."""
+def _json_writer(texts: TextReader, stream: IO[str], *, lists: bool) -> WriteRow:
+    """Return a function that writes objects: of a label and its probability, of tables with the columns of the row."""
 
-    def __init__(self, texts: TextReader, *, lists: bool) -> None:
-        self._texts, self._lists = texts, lists
-
-    def __call__(self, text: Any, prediction: Prediction) -> str:
+    def write(text: Any, prediction: list[tuple[Any, float]]) -> None:
         entries = [{"label": label, "probability": probability} for label, probability in prediction]
         first = entries[0] if entries else {"label": None, "probability": None}
-        top: dict[str, Any] = {"top": entries} if self._lists else {}
-        if self._texts.file_format not in TABLES:
-            return json.dumps(first | top) + "\n"
-        is_object = isinstance(text.record, dict)
-        row = dict(text.record if is_object else zip(self._texts.header, text.record, strict=True))
-        _check_free([*row], "The row", *top)
-        row |= {_LABEL_COLUMN: first["label"], _PROBABILITY_COLUMN: first["probability"]} | top
-        line = json.dumps(row, ensure_ascii=False)
-        with suppress(UnicodeEncodeError):  # half of a surrogate pair, in a key that is not the text
-            line.encode("utf-8")
-            return line + "\n"
-        return json.dumps(row) + "\n"
+        top: dict[str, Any] = {"top": entries} if lists else {}
+        if texts.file_format in TABLES:
+            row = dict(text.record if isinstance(text.record, dict) else zip(texts.header, text.record, strict=True))
+            _check_free([*row], "The row", *top)
+            first = row | {_LABEL_COLUMN: first["label"], _PROBABILITY_COLUMN: first["probability"]}
+        stream.write(json.dumps(first | top, ensure_ascii=texts.file_format not in TABLES) + "\n")
 
-
-class _Echo:
-    """A file with a ``write`` that returns the text, as then does ``writerow``."""
-
-    def write(self, text: str) -> str:
-        return text
+    return write
 
 
 def _check_free(names: list[str], what: str, *more: str) -> None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from time import monotonic
 from typing import Any, Final
 
 from sklearn_hashnlp.cli._screen import Screen, format_perplexity
 
-_RECENT_BATCHES = 200  # number of batches in the displayed mean
-_SECONDS = 0.1  # between two moves of the bar
 _LOSSES: Final = {"train_loss": "training", "valid_loss": "validation"}
 _SCORES: Final = {
     "valid_acc": "accuracy",
@@ -34,7 +31,6 @@ class Progress:
         self._write, self._update = write, update
         self._log, self._n_logged = log, 0
         self._perplexity = perplexity
-        self._moved = 0.0
 
     def __call__(self, done: float, n_epochs: int, history: Sequence[Mapping[str, Any]]) -> None:
         """Show the epochs done, a fraction within an epoch, of a number of epochs."""
@@ -42,15 +38,8 @@ class Progress:
         for entry in log[self._n_logged :]:
             self._write("   ".join([f"  step {entry['step']}", *_losses(entry, perplexity=self._perplexity)]))
         self._n_logged = len(log)
-        is_finished = "dur" in epoch
-        if is_finished or monotonic() - self._moved > _SECONDS:
-            text, batches = f"Epoch {len(history)}/{n_epochs}", epoch["batches"][-_RECENT_BATCHES:]
-            losses = [batch["train_loss"] for batch in batches if "train_loss" in batch]
-            if losses:
-                text += f", {_loss(sum(losses) / len(losses), perplexity=self._perplexity, n_digits=1)}"
-            self._update(done, n_epochs, text)
-            self._moved = monotonic()
-        if is_finished:
+        self._update(done, n_epochs, f"Epoch {len(history)}/{n_epochs}")
+        if "dur" in epoch:  # it is finished
             self._write(epoch_line(epoch, n_epochs, perplexity=self._perplexity))
 
 
@@ -61,7 +50,7 @@ def shown_training(
     """Show the progress of an estimator that is trained inside, and its warnings as notes."""
     callbacks = estimator.callbacks or []
     [log] = [one for one in callbacks if hasattr(one, "log_")] or [None]
-    with screen.warnings_as_notes(), screen.bar(action) as update:
+    with screen.bar(action) as update:
         entries = list if log is None else lambda: log.log_
         progress = Progress(screen.note, update, log=entries, perplexity=perplexity)
         estimator.set_params(callbacks=[*callbacks, progress])
@@ -82,5 +71,5 @@ def _losses(entry: Mapping[str, Any], *, perplexity: bool) -> list[str]:
     return [f"{kind} {_loss(entry[name], perplexity=perplexity)}" for name, kind in _LOSSES.items() if name in entry]
 
 
-def _loss(loss: float, *, perplexity: bool, n_digits: int = 2) -> str:
-    return f"perplexity {format_perplexity(loss, n_digits)}" if perplexity else f"loss {loss:.4f}"
+def _loss(loss: float, *, perplexity: bool) -> str:
+    return f"perplexity {format_perplexity(loss)}" if perplexity else f"loss {loss:.4f}"

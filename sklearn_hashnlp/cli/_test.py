@@ -6,34 +6,16 @@ import csv
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder, TextOptions
+from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder
+from sklearn_hashnlp.cli._pipelines import last_step, load_classifier
+from sklearn_hashnlp.cli._reading import TABLES, check_text_file, label_lists, note_unknown_labels, read_labelled
 from sklearn_hashnlp.cli._screen import Screen, counted, plain_table
 from sklearn_hashnlp.cli._training_report import read_report
-
-HELP = """\
-Test a model on labeled texts.
-
-\b
-  hashnlp test test.csv --model spam
-  hashnlp test test.csv --model spam --wrong wrong.csv
-  hashnlp test cooking.valid --model cooking --top 5
-  hashnlp test test.csv --model spam --json > report.json
-  hashnlp test test.csv --model spam --quiet
-
-Printed are the accuracy; for each label the precision (fraction of the texts with this predicted label that are \
-correct), the recall (fraction of the texts with this true label that are predicted), F1 (their harmonic mean) and the \
-number of texts; and the confusion matrix, or for many labels the most frequent confusions.
-
-If texts have multiple labels, or with --top K, also N, P@K and R@K are printed as by fastText: the number of texts, \
-the fraction of the K most probable labels that are true, and the fraction of the true labels among them. The table \
-then has the labels of probability 0.5 or more. --quiet prints the accuracy or P@1, and with --top K only these \
-figures.
-"""
 
 _MAX_MATRIX_LABELS = 12
 _MAX_CONFUSIONS = 10
@@ -47,26 +29,37 @@ def evaluate(
     model: ModelFolder,
     reading: LabelledOptions,
     screen: Screen,
-    top: Annotated[
-        int | None, typer.Option("--top", "-k", metavar="K", min=1, help="Print precision and recall at K.")
-    ] = None,
-    wrong: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the texts that are predicted wrongly, the most confident errors first, as CSV.",
-        ),
-    ] = None,
+    top: int | None = typer.Option(None, "--top", "-k", metavar="K", min=1, help="Print precision and recall at K."),
+    wrong: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Write the texts that are predicted wrongly, the most confident errors first, as CSV.",
+    ),
 ) -> None:
-    """Test a classifier; the parameters are the options of the command."""
-    from sklearn_hashnlp.cli._pipelines import last_step, load_classifier
+    """Test a model on labeled texts.
 
+      hashnlp test test.csv --model spam
+      hashnlp test test.csv --model spam --wrong wrong.csv
+      hashnlp test cooking.valid --model cooking --top 5
+      hashnlp test test.csv --model spam --json > report.json
+      hashnlp test test.csv --model spam --quiet
+
+    Printed are the accuracy; for each label the precision (fraction of the texts with this
+    predicted label that are correct), the recall (fraction of the texts with this true label that
+    are predicted), F1 (their harmonic mean) and the number of texts; and the confusion matrix, or
+    for many labels the most frequent confusions.
+
+    If texts have multiple labels, or with --top K, also N, P@K and R@K are printed as by fastText:
+    the number of texts, the fraction of the K most probable labels that are true, and the fraction
+    of the true labels among them. The table then has the labels of probability 0.5 or more. --quiet
+    prints the accuracy or P@1, and with --top K only these figures.
+    """
     classifier = load_classifier(model)
     from sklearn_hashnlp.cli._scores import compute_metrics, scores_at
-    from sklearn_hashnlp.cli.reading._labelled_texts import label_lists, note_unknown_labels, read_labelled
-    from sklearn_hashnlp.cli.reading._texts import TABLES, find_format
+    from sklearn_hashnlp.datasets import TextReader
 
-    is_table = find_format(data, TextOptions(reading.file_format)) in TABLES
+    check_text_file(data)
+    is_table = TextReader(data, file_format=reading.file_format).file_format in TABLES
     if reading.label_separator is None and is_table:
         reading = replace(reading, label_separator=read_report(model).get("label_separator"))
         if reading.label_separator is not None:

@@ -21,92 +21,39 @@ from sklearn_hashnlp.cli._options import (
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option
 from sklearn_hashnlp.cli._screen import Screen, bold, counted
 
-HELP = """\
-Train a text classifier on labeled texts, and save the model.
-
-\b
-  hashnlp train mails.csv --model spam
-  hashnlp train train.tsv.gz --model m --text-column body --label-column kind
-  hashnlp train train.jsonl --model m --valid valid.jsonl --early-stopping
-  hashnlp train all.csv --model m --holdout 0.1 --epochs 5 --learning-rate 0.1
-  hashnlp train cooking.train --model cooking --valid cooking.valid
-  hashnlp train names.csv -m m --features characters --set lowercase=False
-  hashnlp train rare.csv --model m --set class_weight=balanced
-  hashnlp train rare.csv --model m --set "class_weight={'spam': 2}"
-  hashnlp train many.csv --model m --set loss=hsigmoid
-  hashnlp train mails.csv -m small --buckets 10000 --precision int8
-  hashnlp train mails.csv -m m --set classifier__variant=paper
-  hashnlp train intents.csv --model intents --sgnn
-  hashnlp train cooking.train -m m --fasttext --set vectorizer__word_ngrams=2
-  hashnlp train few.csv -m m --pretrained encoder
-  hashnlp train huge.csv.gz -m m --stream
-  hashnlp train --parameters
-
-The model is a TextClassifier. --set NAME=VALUE sets any of its parameters, and --parameters lists them; values are \
-checked before DATA is read. Parameters of the classifier inside that TextClassifier does not have itself are set as \
-classifier__NAME. --sgnn trains a small model instead that hashnlp export writes as one file; its parameters are those \
-of a pipeline: --set "classifier__hidden_layer_sizes=(128, 128)". --fasttext trains a pipeline in fastText's terms, \
-which hashnlp convert writes as a .bin or .ftz file.
-
-DATA has one label per text or more, as the files of fastText have.
-
-With --valid or --holdout the accuracy of the saved model on validation texts is printed and, unless texts are few and \
-trained as a linear support vector machine, the accuracy after each epoch; with multiple labels per text it is the \
-precision of the most probable label. --early-stopping saves the epoch that was best on them, by accuracy or with \
-multiple labels by loss; without them, on a twentieth of DATA. An existing model in DIR is replaced when training has \
-finished; it is kept if training is interrupted.
-
-With --stream a file that does not fit into memory is read in batches of 10,000 texts, once for the labels and once \
-for each epoch (1 by default). The order of the texts is then the order of the file, \
-shuffled only within a batch: shuffle a file that is sorted by label first. --features auto then counts words only, \
-importance weights depend on the first batch, weights are not averaged, and there is no --holdout, --early-stopping or \
---sgnn.
-"""
-
 
 @dataclass(frozen=True)
 class TrainOptions(OptionGroup):
     """The options of the command that no other has."""
 
-    valid: Annotated[Path | None, typer.Option(metavar="FILE", help="Labeled file of validation texts.")] = None
-    holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="Fraction of DATA used as validation texts.")] = 0.0
-    early_stopping: Annotated[
-        bool,
-        typer.Option(
-            "--early-stopping", help="Stop when the validation accuracy no longer improves, and keep the best epoch."
-        ),
-    ] = False
-    features: Annotated[
-        Literal["auto", "words", "words+characters", "characters"] | None,
-        typer.Option(
-            help="words: words and pairs of words. characters: character n-grams within words, for misspelled or "
-            "inflected words, or for language identification. auto, the default: both if texts are few or many words "
-            "are new, else words."
-        ),
-    ] = None
-    buckets: Annotated[
-        int | None, typer.Option(min=1, help="Number of vectors in the shared pool. Default: 1,048,576.")
-    ] = None
-    pretrained: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Sentence encoder of hashnlp sentences train; its vectors help if the texts of DATA are few.",
-        ),
-    ] = None
-    sgnn: Annotated[
-        bool,
-        typer.Option(
-            "--sgnn", help="Train a self-governing neural network, a small one that hashnlp export writes as one file."
-        ),
-    ] = False
-    fasttext: Annotated[
-        bool,
-        typer.Option(
-            "--fasttext", help="Train a model with fastText's dictionary and n-grams, for hashnlp convert DIR -m m.bin."
-        ),
-    ] = False
-    stream: Annotated[bool, typer.Option("--stream", help="Read DATA in batches, in constant memory.")] = False
+    valid: Path | None = typer.Option(None, metavar="FILE", help="Labeled file of validation texts.")
+    holdout: float = typer.Option(0.0, min=0.0, max=0.9, help="Fraction of DATA used as validation texts.")
+    early_stopping: bool = typer.Option(
+        False, "--early-stopping", help="Stop when the validation accuracy no longer improves, and keep the best epoch."
+    )
+    features: Literal["auto", "words", "words+characters", "characters"] | None = typer.Option(
+        None,
+        help="words: words and pairs of words. characters: character n-grams within words, for misspelled or "
+        "inflected words, or for language identification. auto, the default: both if texts are few or many words "
+        "are new, else words.",
+    )
+    buckets: int | None = typer.Option(None, min=1, help="Number of vectors in the shared pool. Default: 1,048,576.")
+    pretrained: Path | None = typer.Option(
+        None,
+        metavar="DIR",
+        help="Sentence encoder of hashnlp sentences train; its vectors help if the texts of DATA are few.",
+    )
+    sgnn: bool = typer.Option(
+        False,
+        "--sgnn",
+        help="Train a self-governing neural network, a small one that hashnlp export writes as one file.",
+    )
+    fasttext: bool = typer.Option(
+        False,
+        "--fasttext",
+        help="Train a model with fastText's dictionary and n-grams, for hashnlp convert DIR -m m.bin.",
+    )
+    stream: bool = typer.Option(False, "--stream", help="Read DATA in batches, in constant memory.")
     n_jobs: Jobs = None
     precision: SavedPrecision = "float32"
 
@@ -137,24 +84,72 @@ def train(
     screen: Screen,
     parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
 ) -> None:
-    """Train a text classifier; the parameters are the options of the command."""
+    """Train a text classifier on labeled texts, and save the model.
+
+      hashnlp train mails.csv --model spam
+      hashnlp train train.tsv.gz --model m --text-column body --label-column kind
+      hashnlp train train.jsonl --model m --valid valid.jsonl --early-stopping
+      hashnlp train all.csv --model m --holdout 0.1 --epochs 5 --learning-rate 0.1
+      hashnlp train cooking.train --model cooking --valid cooking.valid
+      hashnlp train names.csv -m m --features characters --set lowercase=False
+      hashnlp train rare.csv --model m --set class_weight=balanced
+      hashnlp train rare.csv --model m --set "class_weight={'spam': 2}"
+      hashnlp train many.csv --model m --set loss=hsigmoid
+      hashnlp train mails.csv -m small --buckets 10000 --precision int8
+      hashnlp train mails.csv -m m --set classifier__variant=paper
+      hashnlp train intents.csv --model intents --sgnn
+      hashnlp train cooking.train -m m --fasttext --set vectorizer__word_ngrams=2
+      hashnlp train few.csv -m m --pretrained encoder
+      hashnlp train huge.csv.gz -m m --stream
+      hashnlp train --parameters
+
+    The model is a TextClassifier. --set NAME=VALUE sets any of its parameters, and --parameters
+    lists them; values are checked before DATA is read. Parameters of the classifier inside that
+    TextClassifier does not have itself are set as classifier__NAME. --sgnn trains a small model
+    instead that hashnlp export writes as one file; its parameters are those of a pipeline: --set
+    "classifier__hidden_layer_sizes=(128, 128)". --fasttext trains a pipeline in fastText's terms,
+    which hashnlp convert writes as a .bin or .ftz file.
+
+    DATA has one label per text or more, as the files of fastText have.
+
+    With --valid or --holdout the accuracy of the saved model on validation texts is printed and,
+    unless texts are few and trained as a linear support vector machine, the accuracy after each
+    epoch; with multiple labels per text it is the precision of the most probable label.
+    --early-stopping saves the epoch that was best on them, by accuracy or with multiple labels by
+    loss; without them, on a twentieth of DATA. An existing model in DIR is replaced when training
+    has finished; it is kept if training is interrupted.
+
+    With --stream a file that does not fit into memory is read in batches of 10,000 texts, once for
+    the labels and once for each epoch (1 by default). The order of the texts is then the order of
+    the file, shuffled only within a batch: shuffle a file that is sorted by label first. --features
+    auto then counts words only, importance weights depend on the first batch, weights are not
+    averaged, and there is no --holdout, --early-stopping or --sgnn.
+    """
     if options.valid is not None and options.holdout:
         raise typer.BadParameter("--valid and --holdout exclude each other.")
     if options.sgnn and options.fasttext:
         raise typer.BadParameter("--sgnn and --fasttext exclude each other.")
     if options.stream:
         _check_stream(data, options)
-    from sklearn_hashnlp.cli._fit import fit_in_memory, fit_streamed
+    from sklearn_hashnlp.cli._fit_classifier import fit_in_memory, fit_streamed
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.persistence import save_model
 
     save_model(None, model, dry_run=True)
     classifier = _new_model(options, training)
-    with screen.warnings_as_notes():
-        if options.stream:
-            report = fit_streamed(screen, classifier, data, options.valid, reading)
-        else:
-            report = fit_in_memory(screen, classifier, data, options, reading, training.random_state)
+    if options.stream:
+        report = fit_streamed(screen, classifier, data, options.valid, reading)
+    else:
+        report = fit_in_memory(
+            screen,
+            classifier,
+            data,
+            reading,
+            valid=options.valid,
+            holdout=options.holdout,
+            seed=training.random_state,
+            early_stopping=options.early_stopping,
+        )
     save_model(classifier, model, precision=options.precision, card=card_of(report))
     write_report(model, report)
     _show_report(screen, model, report)

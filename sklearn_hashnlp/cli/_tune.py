@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from rich.console import RenderableType
@@ -22,25 +22,6 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
     from sklearn_hashnlp.classifiers import TextClassifier
-
-HELP = """\
-Search for good parameters of a text classifier within a time and a size, and save the best model. Needs optuna.
-
-\b
-  hashnlp tune mails.csv --model spam
-  hashnlp tune mails.csv --model spam --time 600 --valid valid.csv
-  hashnlp tune mails.csv --model small --max-size 1MB
-  hashnlp tune rare.csv --model m --metric macro-f1
-
-The first trial has the default parameters of hashnlp train, the next are drawn by optuna: n-grams of words or \
-characters and their lengths, lowercase, and sizes of the tables. Up to 10,000 texts are scored by cross-validation \
-in five folds, of more a fifth is held out, and with --valid the texts of another file are scored. The best model is \
-then trained on all texts of DATA. With --max-size, models are scored and saved with tables of int8.
-
---time includes reading and the last training. Each trial is appended to a journal of optuna, DIR.trials.jsonl: after \
-an interruption the same command continues there, and a longer --time adds trials. A trial that fails is recorded, and \
-the search continues.
-"""
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _REPORT_BYTES = 4000  # of training.json and the model card, without labels
@@ -63,21 +44,17 @@ def _read_size(value: str | None) -> int | None:
 class TuneOptions(OptionGroup):
     """The options of the command that no other has."""
 
-    valid: Annotated[Path | None, typer.Option(metavar="FILE", help="Labeled file of validation texts.")] = None
-    seconds: Annotated[float, typer.Option("--time", metavar="SECONDS", min=1.0, help="Time of the search.")] = 60.0
-    max_size: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Maximal size of the model's folder, such as 1MB or 500kB (of 1,000 bytes). Default: no limit.",
-        ),
-    ] = None
-    max_trials: Annotated[
-        int | None, typer.Option(min=1, help="Maximal number of trials. Default: as many as fit into --time.")
-    ] = None
-    metric: Annotated[Literal["accuracy", "balanced-accuracy", "macro-f1"], typer.Option(help="Score to maximize.")] = (
-        "accuracy"
+    valid: Path | None = typer.Option(None, metavar="FILE", help="Labeled file of validation texts.")
+    seconds: float = typer.Option(60.0, "--time", metavar="SECONDS", min=1.0, help="Time of the search.")
+    max_size: str | None = typer.Option(
+        None,
+        metavar="SIZE",
+        help="Maximal size of the model's folder, such as 1MB or 500kB (of 1,000 bytes). Default: no limit.",
     )
+    max_trials: int | None = typer.Option(
+        None, min=1, help="Maximal number of trials. Default: as many as fit into --time."
+    )
+    metric: Literal["accuracy", "balanced-accuracy", "macro-f1"] = typer.Option("accuracy", help="Score to maximize.")
     seed: Seed = 0
 
 
@@ -85,15 +62,32 @@ class TuneOptions(OptionGroup):
 def tune(
     data: LabelledFile, model: ModelFolder, options: TuneOptions, reading: LabelledOptions, screen: Screen
 ) -> None:
-    """Tune a text classifier; the parameters are the options of the command."""
+    """Search for good parameters of a text classifier within a time and a size, and save the best
+    model. Needs optuna.
+
+      hashnlp tune mails.csv --model spam
+      hashnlp tune mails.csv --model spam --time 600 --valid valid.csv
+      hashnlp tune mails.csv --model small --max-size 1MB
+      hashnlp tune rare.csv --model m --metric macro-f1
+
+    The first trial has the default parameters of hashnlp train, the next are drawn by optuna:
+    n-grams of words or characters and their lengths, lowercase, and sizes of the tables. Up to
+    10,000 texts are scored by cross-validation in five folds, of more a fifth is held out, and with
+    --valid the texts of another file are scored. The best model is then trained on all texts of
+    DATA. With --max-size, models are scored and saved with tables of int8.
+
+    --time includes reading and the last training. Each trial is appended to a journal of optuna,
+    DIR.trials.jsonl: after an interruption the same command continues there, and a longer --time
+    adds trials. A trial that fails is recorded, and the search continues.
+    """
     started = time.monotonic()
     limit = _read_size(options.max_size)
     try:
         import optuna  # noqa: F401
     except ImportError:
         raise typer.BadParameter("hashnlp tune needs optuna. Install it with: pip install optuna") from None
+    from sklearn_hashnlp.cli._reading import count_labels, label_lists
     from sklearn_hashnlp.cli._training_report import card_of, write_report
-    from sklearn_hashnlp.cli.reading._labelled_texts import count_labels
     from sklearn_hashnlp.persistence import save_model
 
     save_model(None, model, dry_run=True)
@@ -149,7 +143,7 @@ def _read_files(
     screen: Screen, data: Path, options: TuneOptions, reading: LabelledOptions
 ) -> tuple[list[str], Any, Any]:
     """Return the texts and labels of DATA, and of the validation file or None."""
-    from sklearn_hashnlp.cli.reading._labelled_texts import check_labels, count_labels, read_labelled
+    from sklearn_hashnlp.cli._reading import check_labels, count_labels, read_labelled
 
     read = read_labelled(screen, data, reading)
     texts, labels = read.data, read.target

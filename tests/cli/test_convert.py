@@ -60,7 +60,7 @@ def test_there_and_back(hashnlp: Any, data: Path, tmp_path: Path) -> None:
     assert by_epochs.code == 0, by_epochs.err
     assert load_model(tmp_path / "sgd")[-1].get_params()["solver"] == "sgd"
     assert "--precision is for model folders" in hashnlp("convert", folder, "-m", file, "--precision", "int8").err
-    assert "No such file" in hashnlp("convert", tmp_path / "misspelled", "-m", file).err
+    assert "misspelled" in hashnlp("convert", tmp_path / "misspelled", "-m", tmp_path / "new").err
     assert hashnlp("train", data, "--model", tmp_path / "plain").code == 0
     refused = hashnlp("convert", tmp_path / "plain", "--model", file)
     expected = f"hashnlp: {tmp_path / 'plain'} is a TextClassifier, which fastText cannot compute: train a model by"

@@ -36,15 +36,9 @@ def test_the_file_predicts_as_the_quantized_model(hashnlp: Any, folder: Path, tm
     assert labels == quantize_classifier(load_model(folder)).predict(texts).tolist()
 
 
-def test_predicted_labels_are_compared_with_those_before(hashnlp: Any, folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "texts.txt").write_text("a fine film\n\nlong and dull\n", encoding="utf-8")
-    texts = ["a fine film", "", "long and dull"]
-    model = load_model(folder)
-    same = int((model.predict(texts) == quantize_classifier(model).predict(texts)).sum())
-    arguments = ["export", "--model", folder, tmp_path / "small.py", "--compare", tmp_path / "texts.txt"]
-    assert f"Same predicted label for {same} of 3 texts" in hashnlp(*arguments).out
+def test_the_report_has_the_size_of_each_part(hashnlp: Any, folder: Path, tmp_path: Path) -> None:
+    arguments = ["export", "--model", folder, tmp_path / "small.py"]
     report = hashnlp(*arguments, "--json").json
-    assert (report["same_labels"], report["n_texts"]) == (same, 3)
     assert report["bytes"] == (tmp_path / "small.py").stat().st_size
     assert report["parts"][-1]["part"] == "total"
     assert hashnlp(*arguments, "--quiet").out == ""
@@ -52,10 +46,8 @@ def test_predicted_labels_are_compared_with_those_before(hashnlp: Any, folder: P
 
 @pytest.mark.parametrize("name", ["small.py", "small"])
 def test_a_classifier_of_hash_embeddings(hashnlp: Any, model: Path, tmp_path: Path, name: str) -> None:
-    (tmp_path / "texts.txt").write_text("a fine film\n\nlong and dull\n", encoding="utf-8")
-    result = hashnlp("export", "--model", model, tmp_path / name, "--compare", tmp_path / "texts.txt")
+    result = hashnlp("export", "--model", model, tmp_path / name)
     assert result.code == 0, result.err
-    assert "Same predicted label for 3 of 3 texts" in result.out
     assert result.err.startswith("Exporting ")
     size = hashnlp("export", "--model", model, tmp_path / name, "--precision", "int8", "--json").json["bytes"]
     paths = [tmp_path / name] if name.endswith(".py") else list((tmp_path / name).glob("*.*"))
@@ -71,7 +63,6 @@ def test_errors_leave_files_alone(hashnlp: Any, folder: Path, model: Path, tmp_p
     mails.write_text("kept")
     for arguments, message in (
         ([tmp_path / "other", tmp_path / "small.py"], "got HashingVectorizer, Normalizer, HashEmbeddingClassifier"),
-        ([folder, tmp_path / "small.py", "--compare", tmp_path / "nothing"], "nothing does not exist"),
         ([folder, tmp_path / "nowhere" / "small.py"], "nowhere"),
         ([model, mails], "mails.csv' is a file. Choose a name that ends with '.py'"),
     ):

@@ -89,10 +89,10 @@ def test_many_texts_are_predicted_by_the_whole_model(
     before = hashnlp("predict", "--model", folder, "--json", stdin=lines).out
     monkeypatch.setattr(_predict, "_MANY_TEXTS", 3000)
     loaded = []
-    check = _predict.check_classifier
-    monkeypatch.setattr(_predict, "check_classifier", lambda *whole: loaded.append(whole[1]) or check(*whole))
+    load = _predict.load_classifier
+    monkeypatch.setattr(_predict, "load_classifier", lambda *path, **how: loaded.append(how) or load(*path, **how))
     assert hashnlp("predict", "--model", folder, "--json", stdin=lines).out == before
-    assert loaded == [folder]
+    assert loaded == [{"predict_only": True}, {}]
 
 
 def test_several_labels_and_other_models(hashnlp: Any, tmp_path: Path) -> None:

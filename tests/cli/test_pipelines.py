@@ -11,7 +11,7 @@ from sklearn.preprocessing import Normalizer
 
 from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.cli import _pipelines
-from sklearn_hashnlp.cli._fit import fit_model
+from sklearn_hashnlp.cli._fit_classifier import fit_model
 from sklearn_hashnlp.cli._screen import Screen
 from sklearn_hashnlp.persistence import load_model, save_model
 from tests.cli.conftest import small_pipeline

@@ -6,16 +6,10 @@ from typing import Any
 import pytest
 
 from sklearn_hashnlp import HsigmoidLanguageModel
-from sklearn_hashnlp.cli import _progress
 from sklearn_hashnlp.cli._progress import Progress
 from sklearn_hashnlp.training import StepLog
 
 SENTENCES = ["the cat sat on the mat", "the dog sat on the rug"] * 5  # 70 words with </s>
-
-
-@pytest.fixture(autouse=True)
-def _every_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_progress, "_SECONDS", -1)
 
 
 class Told:
@@ -37,13 +31,10 @@ def test_batches_move_and_epochs_tell() -> None:
     done = [0, 32 / 70, 64 / 70, 1, 1, 1 + 32 / 70, 1 + 64 / 70, 2]
     assert [move[0] for move in told.moves] == pytest.approx(done)
     assert {move[1] for move in told.moves} == {2}
-    assert told.moves[0][2] == "Epoch 1/2"
+    assert (told.moves[0][2], told.moves[-1][2]) == ("Epoch 1/2", "Epoch 2/2")
     perplexity = trained.history_[1]["train_perplexity"]
     assert [line.split("   ")[0] for line in told.lines] == ["Epoch 1/2", "Epoch 2/2"]
     assert f"training perplexity {perplexity:.2f}" in told.lines[1]
-    text, number = told.moves[-1][2].rsplit(" ", 1)
-    assert text == "Epoch 2/2, perplexity"
-    assert abs(float(number) / perplexity - 1) < 0.1  # batches of unequal size count the same
 
 
 def test_the_log_and_validation_are_told() -> None:

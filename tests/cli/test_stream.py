@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sklearn_hashnlp.classifiers import TextClassifier
-from sklearn_hashnlp.cli import _fit
+from sklearn_hashnlp.cli import _fit_classifier
 from sklearn_hashnlp.cli.sentences._load_encoder import load_pretrained
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
@@ -20,7 +20,7 @@ SMALL = ["--buckets", 100, "--set", "embedding_dim=4"]
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_fit, "BATCH_SIZE", 10)
+    monkeypatch.setattr(_fit_classifier, "BATCH_SIZE", 10)
 
 
 def test_the_saved_model_is_that_of_partial_fit(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_quiet_prints_only_the_validation_accuracy(
         (["--precision", "int4"], "--precision"),
         (["--seed", 2**32], "4294967295"),
         (["--n-jobs", 0], "got 0"),
-        (["--device", "cuda"], "no CUDA device"),
+        (["--device", "cuda"], "needs a device that torch"),
     ],
 )
 def test_values_out_of_range_are_usage_errors_before_reading(

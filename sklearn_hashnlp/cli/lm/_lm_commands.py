@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from sklearn_hashnlp.cli.lm import _mix, _nearest, _predict_words, _sample, _score, _test_words, _train_language_model
+from sklearn_hashnlp.cli.lm import _mix, _nearest, _predict_words, _sample, _score, _train_language_model
 
 HELP = """\
 Train a language model on a text file, predict and write next words, score and rank sentences, find similar words.
@@ -26,12 +26,12 @@ punctuation first, and train with --lowercase unless capitals matter.
 """
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-app.command("train", help=_train_language_model.HELP)(_train_language_model.train)
-app.command("mix", help=_mix.HELP)(_mix.mix)
-app.command("score", help=_score.HELP)(_score.score)
-app.command("rank", help=_score.RANK_HELP)(_score.rank)
-app.command("predict", help=_predict_words.HELP)(_predict_words.predict)
-app.command("continue", help=_sample.CONTINUE_HELP)(_sample.continue_lines)
-app.command("test", help=_test_words.HELP)(_test_words.evaluate)
-app.command("sample", help=_sample.HELP)(_sample.sample)
-app.command("nearest", help=_nearest.HELP)(_nearest.nearest)
+app.command("train")(_train_language_model.train)
+app.command("mix")(_mix.mix)
+app.command("score")(_score.score)
+app.command("rank")(_score.rank)
+app.command("predict")(_predict_words.predict)
+app.command("continue")(_sample.continue_lines)
+app.command("test")(_predict_words.evaluate)
+app.command("sample")(_sample.sample)
+app.command("nearest")(_nearest.nearest)

@@ -1,17 +1,31 @@
-"""Loading of language models and sentences, and checks before."""
+"""Language models and sentences: the options that name them, loading, and checks before."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from sklearn_hashnlp.cli._options import LineOptions
+from sklearn_hashnlp.cli._reading import check_text_file, is_stdin, line_batches
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._lm_options import Search
-from sklearn_hashnlp.cli.reading._texts import check_text_file, is_stdin, line_batches
 
+LanguageModelFolder = Annotated[
+    Path,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="DIR",
+        help="Folder of the model, or of one epoch of a checkpoint folder, such as checkpoints/epoch-00003; or an ARPA "
+        "file (.arpa, also compressed: .arpa.gz, .arpa.bz2, .arpa.xz, .arpa.zip).",
+    ),
+]
+Prompts = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin.")
+]
 _MAX_CAPITALIZED = 0.01  # of the words of a lowercase text: the Penn Treebank has N for a number
 _ARPA_SUFFIXES = (".arpa", ".arpa.gz", ".arpa.bz2", ".arpa.xz", ".arpa.zip")
 
@@ -80,7 +94,7 @@ def no_sentences(file: Path | None) -> str:
 
 def check_sentences(path: Path, reading: LineOptions) -> None:
     """Raise an error for a file without sentences, before torch is loaded."""
-    check_text_file(path, "a text file with one sentence per line")
+    check_text_file(path)
     if path.is_file() and next(sentence_reader(path, reading)(), None) is None:
         raise ValueError(no_sentences(path))
 
@@ -90,14 +104,3 @@ def sentence_reader(path: Path, reading: LineOptions, *, lowercase: bool = False
     from sklearn_hashnlp.datasets import stream_paragraphs
 
     return lambda: (line.lower() if lowercase else line for line in stream_paragraphs(path, **vars(reading)))
-
-
-def predict_words(model: Any, contexts: list[list[str]] | list[str], search: Search) -> list[str]:
-    """Return the predicted word after each context; raise an error for a search that the model does not have."""
-    if search == "exact":
-        words = model.predict(contexts)
-    elif hasattr(model, "most_similar"):  # a network
-        words = model.predict(contexts, search)
-    else:
-        raise ValueError(f"--search greedy follows the tree of an HsigmoidLanguageModel, not {type(model).__name__}.")
-    return list(map(str, words))

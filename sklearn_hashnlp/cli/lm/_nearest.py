@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._lm_options import LanguageModelFolder
-
-HELP = """\
-Find the most similar words, by the cosine similarity of word vectors.
-
-\b
-  hashnlp lm nearest --model lm monday
-  hashnlp lm nearest --model lm monday --top 20 --json
-  hashnlp lm nearest --model lm --analogy france paris germany
-
-One word per line, the most similar first: the word, a tab, and the cosine similarity, at most 1. --analogy A B C \
-finds the words that are to C as B is to A.
-"""
+from sklearn_hashnlp.cli.lm._load_language_model import LanguageModelFolder, load_language_model
 
 
 @reporting_errors
 def nearest(
     model: LanguageModelFolder,
     screen: Screen,
-    word: Annotated[str | None, typer.Argument(metavar="[WORD]", help="A word, written as in training.")] = None,
-    analogy: Annotated[
-        tuple[str, str, str] | None,
-        typer.Option("--analogy", metavar="A B C", help="Words that are to C as B is to A."),
-    ] = None,
-    top: Annotated[int, typer.Option("--top", "-k", metavar="K", min=1, help="Print the K most similar words.")] = 10,
+    word: str | None = typer.Argument(None, metavar="[WORD]", help="A word, written as in training."),
+    analogy: tuple[str, str, str] | None = typer.Option(
+        None, "--analogy", metavar="A B C", help="Words that are to C as B is to A."
+    ),
+    top: int = typer.Option(10, "--top", "-k", metavar="K", min=1, help="Print the K most similar words."),
 ) -> None:
-    """Find similar words; the parameters are the options of the command."""
+    """Find the most similar words, by the cosine similarity of word vectors.
+
+      hashnlp lm nearest --model lm monday
+      hashnlp lm nearest --model lm monday --top 20 --json
+      hashnlp lm nearest --model lm --analogy france paris germany
+
+    One word per line, the most similar first: the word, a tab, and the cosine similarity, at most
+    1. --analogy A B C finds the words that are to C as B is to A.
+    """
     if (word is None) == (analogy is None):
         raise typer.BadParameter("expected either WORD or --analogy A B C.")
-    from sklearn_hashnlp.cli.lm._load_language_model import load_language_model
-
     language_model = load_language_model(model)
     if not hasattr(language_model, "most_similar"):
         raise ValueError(

@@ -7,45 +7,14 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen, format_perplexity
-from sklearn_hashnlp.cli.lm._lm_options import LanguageModelFolder
-from sklearn_hashnlp.cli.lm._load_language_model import Lowercase, no_sentences, opened
-
-HELP = """\
-Compute the log-probability of each sentence, or the perplexity of a file.
-
-\b
-  hashnlp lm score --model lm sentences.txt
-  echo "a dream have I" | hashnlp lm score --model lm
-  hashnlp lm score --model lm test.txt --perplexity
-
-Input is one sentence per line. Output is one line for each: the natural logarithm of its probability, a tab, and the \
-sentence. Closer to 0 is more probable; compare sentences of the same length, or others by hashnlp lm rank. The end of \
-a sentence counts as a word; unknown words are <unk>, and are lowercased first if the training text was lowercase. A \
-blank line gives a blank line. For models trained with --padding reference, the score of a sentence that is too short \
-is nan. A mixture with a cache reads all lines as one text, in which a sentence is more probable after similar ones.
-
---perplexity prints one number: exp of minus the mean log-probability of a word. Lower is better; a uniform guess \
-among 100 words has perplexity 100. Compare only models with the same vocabulary.
-"""
-
-RANK_HELP = """\
-Rank candidate sentences, the best first.
-
-\b
-  hashnlp lm rank --model lm candidates.txt
-  hashnlp lm rank --model lm candidates.txt | head -n 1
-
-Input is one candidate per line; blank lines are skipped. Output is one line for each, the best first: the mean \
-log-probability of its words, a tab, and the sentence. Closer to 0 is better. The mean does not prefer short \
-sentences, as hashnlp lm score does. Each sentence is read alone, also by a mixture with a cache.
-"""
+from sklearn_hashnlp.cli.lm._load_language_model import LanguageModelFolder, Lowercase, no_sentences, opened
 
 
 @reporting_errors
@@ -53,14 +22,27 @@ def score(
     model: LanguageModelFolder,
     screen: Screen,
     reading: LineOptions,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Sentences, one per line. Default: stdin.")
-    ] = None,
-    perplexity: Annotated[
-        bool, typer.Option("--perplexity", "-p", help="Print only the perplexity of all sentences.")
-    ] = False,
+    file: Path | None = typer.Argument(None, metavar="FILE", help="Sentences, one per line. Default: stdin."),
+    perplexity: bool = typer.Option(False, "--perplexity", "-p", help="Print only the perplexity of all sentences."),
 ) -> None:
-    """Score sentences; the parameters are the options of the command."""
+    """Compute the log-probability of each sentence, or the perplexity of a file.
+
+      hashnlp lm score --model lm sentences.txt
+      echo "a dream have I" | hashnlp lm score --model lm
+      hashnlp lm score --model lm test.txt --perplexity
+
+    Input is one sentence per line. Output is one line for each: the natural logarithm of its
+    probability, a tab, and the sentence. Closer to 0 is more probable; compare sentences of the
+    same length, or others by hashnlp lm rank. The end of a sentence counts as a word; unknown words
+    are <unk>, and are lowercased first if the training text was lowercase. A blank line gives a
+    blank line. For models trained with --padding reference, the score of a sentence that is too
+    short is nan. A mixture with a cache reads all lines as one text, in which a sentence is more
+    probable after similar ones.
+
+    --perplexity prints one number: exp of minus the mean log-probability of a word. Lower is
+    better; a uniform guess among 100 words has perplexity 100. Compare only models with the same
+    vocabulary.
+    """
     with opened(screen, model, file, reading, action="Scoring", unit="sentence") as opened_lines:
         language_model, lowercase, batches = opened_lines
         if not perplexity:
@@ -85,11 +67,18 @@ def rank(
     model: LanguageModelFolder,
     screen: Screen,
     reading: LineOptions,
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="Candidates, one per line. Default: stdin.")
-    ] = None,
+    file: Path | None = typer.Argument(None, metavar="FILE", help="Candidates, one per line. Default: stdin."),
 ) -> None:
-    """Rank sentences; the parameters are the options of the command."""
+    """Rank candidate sentences, the best first.
+
+      hashnlp lm rank --model lm candidates.txt
+      hashnlp lm rank --model lm candidates.txt | head -n 1
+
+    Input is one candidate per line; blank lines are skipped. Output is one line for each, the best
+    first: the mean log-probability of its words, a tab, and the sentence. Closer to 0 is better.
+    The mean does not prefer short sentences, as hashnlp lm score does. Each sentence is read alone,
+    also by a mixture with a cache.
+    """
     with opened(screen, model, file, reading, action="Reading", unit="candidate") as opened_lines:
         language_model, lowercase, batches = opened_lines
         candidates = [line for lines in batches for line in lines if line.strip()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -13,79 +14,38 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions, ModelFolder, OptionGroup
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
+from sklearn_hashnlp.cli._progress import shown_training
 from sklearn_hashnlp.cli._screen import Screen, bold, counted, format_perplexity
-from sklearn_hashnlp.cli.lm._lm_options import SentenceFile
-
-HELP = """\
-Train a model that predicts the next word on a text file with one sentence per line, and save it.
-
-\b
-  hashnlp lm train train.txt --model lm
-  hashnlp lm train train.txt -m lm --valid valid.txt \\
-      --set early_stopping=valid_loss
-  hashnlp lm train train.txt -m lm --set tree=cluster \\
-      --set direct_connections=hashed --set hidden_size=512
-  hashnlp lm train train.txt -m lm --set regularization__dropout=0.5
-  hashnlp lm train train.txt -m lm --set max_features=10000 --lowercase
-  hashnlp lm train train.txt -m lm --checkpoint-dir checkpoints
-  hashnlp lm train train.txt -m lm --checkpoint-dir checkpoints --resume
-  hashnlp lm train train.txt -m lm --model-type kneser-ney
-  hashnlp lm train --parameters
-
-The network is a neural n-gram model: embeddings of the previous words, a hidden layer, and a hierarchical softmax; \
-the time per word grows with the logarithm of the vocabulary size. It is an HsigmoidLanguageModel: --set NAME=VALUE \
-sets any of its parameters, and --parameters lists them; values are checked before FILE is read.
-
-The perplexity printed after every epoch is the number of equally probable words that would be as hard to predict; \
-lower is better. When the perplexity on --valid no longer falls, the model overfits: --set early_stopping=valid_loss \
-stops there and keeps the weights of the best epoch, --set early_stopping__patience=3 after three epochs without \
-improvement. To lower the perplexity, try first: --set tree=cluster, --set direct_connections=hashed, a larger --set \
-hidden_size=512.
-
---model-type kneser-ney counts n-grams instead, with modified Kneser-Ney smoothing: the usual baseline. It is a \
-KneserNeyLanguageModel: --set min_ngram_counts=1,1,2 drops rare n-grams.
-
-An existing model in DIR is replaced when training has finished; Ctrl-C keeps it. With --checkpoint-dir the model is \
-also saved after every epoch, and after an interruption the same command with --resume continues.
-"""
+from sklearn_hashnlp.cli.lm._load_language_model import check_sentences, sentence_reader
 
 
 @dataclass(frozen=True)
 class LanguageOptions(OptionGroup):
     """The options of the command that no other has."""
 
-    valid: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Validation sentences, scored after every epoch.")
-    ] = None
-    model_type: Annotated[
-        Literal["network", "kneser-ney"],
-        typer.Option(help="network: a neural network. kneser-ney: n-gram counts, in seconds."),
-    ] = "network"
-    order: Annotated[int, typer.Option(min=2, help="Length of the n-grams: context words and predicted word.")] = 5
-    lowercase: Annotated[
-        bool, typer.Option("--lowercase", help="Lowercase the sentences; the other commands then do so, too.")
-    ] = False
-    max_time: Annotated[float | None, typer.Option(metavar="SECONDS", help="Maximum training time.")] = None
-    log_every: Annotated[
-        int | None, typer.Option(min=1, metavar="STEPS", help="Print perplexities every STEPS steps of an epoch.")
-    ] = None
-    checkpoint_dir: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder for a checkpoint after every epoch: epoch-00001, ... The last and the best are kept.",
-        ),
-    ] = None
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the training in --checkpoint-dir, if there is one.")
-    ] = False
-    arpa: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="kneser-ney: save the model in the ARPA format of KenLM and SRILM, too; .gz, .bz2 or .xz compresses.",
-        ),
-    ] = None
+    valid: Path | None = typer.Option(None, metavar="FILE", help="Validation sentences, scored after every epoch.")
+    model_type: Literal["network", "kneser-ney"] = typer.Option(
+        "network", help="network: a neural network. kneser-ney: n-gram counts, in seconds."
+    )
+    order: int = typer.Option(5, min=2, help="Length of the n-grams: context words and predicted word.")
+    lowercase: bool = typer.Option(
+        False, "--lowercase", help="Lowercase the sentences; the other commands then do so, too."
+    )
+    max_time: float | None = typer.Option(None, metavar="SECONDS", help="Maximum training time.")
+    log_every: int | None = typer.Option(
+        None, min=1, metavar="STEPS", help="Print perplexities every STEPS steps of an epoch."
+    )
+    checkpoint_dir: Path | None = typer.Option(
+        None,
+        metavar="DIR",
+        help="Folder for a checkpoint after every epoch: epoch-00001, ... The last and the best are kept.",
+    )
+    resume: bool = typer.Option(False, "--resume", help="Continue the training in --checkpoint-dir, if there is one.")
+    arpa: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="kneser-ney: save the model in the ARPA format of KenLM and SRILM, too; .gz, .bz2 or .xz compresses.",
+    )
 
     def callbacks(self) -> list[Any]:
         """Return the callbacks of ``--max-time`` and ``--log-every``."""
@@ -112,7 +72,7 @@ def _bundles() -> Bundles:
 
 @reporting_errors
 def train(
-    data: SentenceFile,
+    data: Annotated[Path, typer.Argument(metavar="FILE", help="Sentences, one per line; also .gz, .bz2, .xz, .zip.")],
     model: ModelFolder,
     options: LanguageOptions,
     training: Training,
@@ -120,25 +80,54 @@ def train(
     screen: Screen,
     parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
 ) -> None:
-    """Train a language model; the parameters are the options of the command."""
+    r"""Train a model that predicts the next word on a text file with one sentence per line, and save
+    it.
+
+      hashnlp lm train train.txt --model lm
+      hashnlp lm train train.txt -m lm --valid valid.txt \
+          --set early_stopping=valid_loss
+      hashnlp lm train train.txt -m lm --set tree=cluster \
+          --set direct_connections=hashed --set hidden_size=512
+      hashnlp lm train train.txt -m lm --set regularization__dropout=0.5
+      hashnlp lm train train.txt -m lm --set max_features=10000 --lowercase
+      hashnlp lm train train.txt -m lm --checkpoint-dir checkpoints
+      hashnlp lm train train.txt -m lm --checkpoint-dir checkpoints --resume
+      hashnlp lm train train.txt -m lm --model-type kneser-ney
+      hashnlp lm train --parameters
+
+    The network is a neural n-gram model: embeddings of the previous words, a hidden layer, and a
+    hierarchical softmax; the time per word grows with the logarithm of the vocabulary size. It is
+    an HsigmoidLanguageModel: --set NAME=VALUE sets any of its parameters, and --parameters lists
+    them; values are checked before FILE is read.
+
+    The perplexity printed after every epoch is the number of equally probable words that would be
+    as hard to predict; lower is better. When the perplexity on --valid no longer falls, the model
+    overfits: --set early_stopping=valid_loss stops there and keeps the weights of the best epoch,
+    --set early_stopping__patience=3 after three epochs without improvement. To lower the
+    perplexity, try first: --set tree=cluster, --set direct_connections=hashed, a larger --set
+    hidden_size=512.
+
+    --model-type kneser-ney counts n-grams instead, with modified Kneser-Ney smoothing: the usual
+    baseline. It is a KneserNeyLanguageModel: --set min_ngram_counts=1,1,2 drops rare n-grams.
+
+    An existing model in DIR is replaced when training has finished; Ctrl-C keeps it. With
+    --checkpoint-dir the model is also saved after every epoch, and after an interruption the same
+    command with --resume continues.
+    """
     counts = options.model_type == "kneser-ney"
     if counts:
         of_networks = ("max_time", "log_every", "checkpoint_dir", "resume")
         training.refuse("--model-type kneser-ney", **{name: getattr(options, name) for name in of_networks})
-    if options.arpa is not None and not counts:
+    elif options.arpa is not None:
         raise typer.BadParameter("--arpa needs --model-type kneser-ney.")
-    from sklearn_hashnlp.cli.lm._load_language_model import check_sentences, sentence_reader
+    from sklearn_hashnlp.language import HsigmoidLanguageModel, KneserNeyLanguageModel
     from sklearn_hashnlp.persistence import save_model
 
     language_model: Any
     if counts:
-        from sklearn_hashnlp.language import KneserNeyLanguageModel
-
         language_model = KneserNeyLanguageModel(order=options.order)
         set_parameters(language_model, training.settings or [], {})
     else:
-        from sklearn_hashnlp.language import HsigmoidLanguageModel
-
         language_model = HsigmoidLanguageModel(order=options.order, resume=options.resume)
         folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
         training.configure(language_model, _bundles(), checkpoint_dir=folder, callbacks=options.callbacks())
@@ -147,98 +136,59 @@ def train(
         if path is not None:
             check_sentences(path, reading)
     save_model(None, model, dry_run=True)
-
-    def read(path: Path) -> Callable[[], Iterator[str]]:
-        return sentence_reader(path, reading, lowercase=options.lowercase)
-
-    sentences, valid = read(data), None if options.valid is None else read(options.valid)
+    sentences, valid = (
+        None if path is None else sentence_reader(path, reading, lowercase=options.lowercase)
+        for path in (data, options.valid)
+    )
+    started = perf_counter()
     if counts:
-        _train_counts(screen, language_model, sentences, valid, model, options.arpa)
+        with screen.bar("Counting n-grams"):
+            language_model.fit(sentences)
     else:
-        _train_network(screen, language_model, sentences, valid, model)
+        _fit_network(screen, language_model, sentences, valid)
+    seconds = perf_counter() - started
+    if options.arpa is not None:  # first, for an error leaves the model of before
+        language_model.save_arpa(options.arpa)
+    save_model(language_model, model)
+    what, results = _count_results(language_model, valid) if counts else _network_results(language_model)
+    n_words = len(language_model.vocabulary_)
+    report = {"model": str(model), "n_words": n_words, "seconds": round(seconds, 3)} | results
+    lines: list[Any] = [f"{what} with a vocabulary of {counted(n_words, 'word')} in {seconds:.1f} s"]
+    figure = None
+    if (perplexity := results["valid_perplexity"]) is not None:
+        figure = format_perplexity(math.log(perplexity), 4)
+        epoch = f" after epoch {results['epoch']}" if "epoch" in results else ""
+        lines.append(bold(f"Validation perplexity {format_perplexity(math.log(perplexity))}{epoch}"))
+    lines.append(f"Saved in {model}" if options.arpa is None else f"Saved in {model} and {options.arpa}")
+    screen.result(report, lines, figure)
     samples, scores = "{hashnlp} lm sample --model {path} --samples 5", "{hashnlp} lm score --model {path} FILE"
     screen.next_step("generate sentences, or score some", samples, scores, path=model)
 
 
-def _train_network(screen: Screen, network: Any, sentences: Any, valid: Any, model: Path) -> None:
-    """Train a network with a progress bar, save it, and show its figures."""
-    from sklearn_hashnlp.cli._progress import shown_training
-    from sklearn_hashnlp.persistence import save_model
-
-    checkpoints = network.checkpoint_dir
-    folder = checkpoints[0] if isinstance(checkpoints, tuple | list) else checkpoints
-    if folder is not None and not network.resume:
-        _check_no_checkpoints(Path(folder))
-    started = perf_counter()
+def _fit_network(screen: Screen, network: Any, sentences: Any, valid: Any) -> None:
+    """Train a network with a progress bar."""
     try:
         with shown_training(screen, network, "Reading", perplexity=True):
             network.fit(sentences, X_valid=valid)
     except KeyboardInterrupt:
-        if folder is not None:
-            screen.note(f"Finished epochs are saved in {folder}; --resume continues from there.")
+        if network.checkpoint_dir is not None:
+            screen.note("Finished epochs are saved as checkpoints; --resume continues from there.")
         raise
-    seconds = perf_counter() - started
-    save_model(network, model)
+
+
+def _network_results(network: Any) -> tuple[str, dict[str, Any]]:
+    """Return what was done, and the results of the last epoch, or of the best one if its weights are kept."""
     history, stopping = network.history_, network.early_stopping
     epoch = history[-1] if history else {}
     if history and stopping and getattr(stopping, "restore_best", True):
         epoch = min(history, key=lambda entry: entry["valid_loss"])
-    n_words = len(network.vocabulary_)
-    report: dict[str, Any] = {
-        "model": str(model),
-        "n_words": n_words,
-        "n_parameters": network.n_parameters_,
-        "seconds": round(seconds, 3),
-        **{name: epoch.get(name) for name in ("epoch", "train_perplexity", "valid_perplexity")},
-        "history": history,
-        "log": network.log_,
-    }
-    trained = f"Trained {counted(len(history), 'epoch')} with a vocabulary of {counted(n_words, 'word')}"
-    lines: list[Any] = [f"{trained} in {seconds:.1f} s"]
-    figure = None
-    if "valid_perplexity" in epoch:
-        perplexity, figure = (format_perplexity(epoch["valid_loss"], n_digits) for n_digits in (2, 4))
-        lines.append(bold(f"Validation perplexity {perplexity} after epoch {epoch['epoch']}"))
-    screen.result(report, [*lines, f"Saved in {model}"], figure)
+    results = {name: epoch.get(name) for name in ("epoch", "train_perplexity", "valid_perplexity")}
+    results |= {"n_parameters": network.n_parameters_, "history": history, "log": network.log_}
+    return f"Trained {counted(len(history), 'epoch')}", results
 
 
-def _check_no_checkpoints(folder: Path) -> None:
-    """Raise an error for a checkpoint folder of an earlier training, before the sentences are read."""
-    epochs = sorted(folder.glob("epoch-*"))
-    if epochs:
-        raise FileExistsError(
-            f"{folder} contains {epochs[0].name} of an earlier training; use --resume to continue it, or another "
-            "--checkpoint-dir."
-        )
-
-
-def _train_counts(screen: Screen, counts: Any, sentences: Any, valid: Any, model: Path, arpa: Path | None) -> None:
-    """Count n-grams, save the model and its ARPA file, and show its figures."""
-    from sklearn_hashnlp.persistence import save_model
-
-    started, perplexity = perf_counter(), None
-    with screen.bar("Counting n-grams"):
-        counts.fit(sentences)
-        seconds = perf_counter() - started
-        if arpa is not None and model not in arpa.parents:  # or else in the folder of the model, which may be new
-            counts.save_arpa(arpa)
-        save_model(counts, model)
-        if arpa is not None and model in arpa.parents:
-            counts.save_arpa(arpa)
-        if valid is not None:
-            perplexity = counts.perplexity(valid)
-    n_words, n_ngrams = len(counts.vocabulary_), counts.n_ngrams_
-    report = {
-        "model": str(model),
-        "n_words": n_words,
-        "n_ngrams": n_ngrams,
-        "discounts": counts.discounts_.tolist(),
-        "seconds": round(seconds, 3),
-        "valid_perplexity": perplexity,
-    }
-    total = f"{counted(sum(n_ngrams), 'n-gram')} with a vocabulary of {counted(n_words, 'word')}"
-    lines: list[Any] = [f"Counted {total} in {seconds:.1f} s"]
-    if perplexity is not None:
-        lines.append(bold(f"Validation perplexity {perplexity:.2f}"))
-    lines.append(f"Saved in {model}" if arpa is None else f"Saved in {model} and {arpa}")
-    screen.result(report, lines, None if perplexity is None else f"{perplexity:.4f}")
+def _count_results(counts: Any, valid: Any) -> tuple[str, dict[str, Any]]:
+    """Return what was done, and the n-grams, the discounts and the perplexity."""
+    perplexity = None if valid is None else counts.perplexity(valid)
+    results = {"n_ngrams": counts.n_ngrams_, "discounts": counts.discounts_.tolist(), "valid_perplexity": perplexity}
+    return f"Counted {counted(sum(counts.n_ngrams_), 'n-gram')}", results

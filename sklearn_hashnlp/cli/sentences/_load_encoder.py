@@ -1,12 +1,19 @@
-"""Loading of sentence encoders and of saved vectors."""
+"""Sentence encoders and saved vectors: the options of the commands, and loading."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
+
+EncoderFolder = Annotated[
+    Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the encoder, of hashnlp sentences train.")
+]
+Threads = Annotated[int, typer.Option("--n-jobs", "-j", min=1, help="Number of threads.")]
 
 
-def load_encoder(folder: Path, *, context_weight: Any, n_jobs: int) -> Any:
+def load_encoder(folder: Path, *, n_jobs: int) -> Any:
     """Load a sentence encoder; raise an error for another model."""
     from sklearn_hashnlp.persistence import load_model
 
@@ -17,16 +24,12 @@ def load_encoder(folder: Path, *, context_weight: Any, n_jobs: int) -> Any:
             "train."
         )
     model.n_jobs = n_jobs
-    if context_weight is not None:
-        if not hasattr(model, "context_weight"):
-            raise ValueError(f"{folder} is a {type(model).__name__}, without a context weight. Omit --context-weight.")
-        model.set_params(context_weight=context_weight)
     return model
 
 
 def load_pretrained(folder: Path) -> Any:
     """Load a sentence encoder for vectors without the spelling of words, which n-grams represent."""
-    encoder = load_encoder(folder, context_weight=None, n_jobs=-1)
+    encoder = load_encoder(folder, n_jobs=-1)
     if getattr(encoder, "context_weight", 0) != 0:
         encoder.set_params(context_weight=1.0)
     return encoder

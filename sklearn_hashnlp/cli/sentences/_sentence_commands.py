@@ -20,6 +20,6 @@ No labels, no vocabulary and no downloaded model is needed: the encoder learns f
 """
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-app.command("train", help=_train_encoder.HELP)(_train_encoder.train)
-app.command("embed", help=_embed.HELP)(_embed.embed)
-app.command("search", help=_search_texts.HELP)(_search_texts.search)
+app.command("train")(_train_encoder.train)
+app.command("embed")(_embed.embed)
+app.command("search")(_search_texts.search)

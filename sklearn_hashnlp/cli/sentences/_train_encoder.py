@@ -13,38 +13,9 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
+from sklearn_hashnlp.cli._reading import check_text_file
 from sklearn_hashnlp.cli._screen import Screen, counted
-from sklearn_hashnlp.cli.reading._texts import check_text_file
-from sklearn_hashnlp.cli.sentences._load_encoder import read_vectors
-from sklearn_hashnlp.cli.sentences._sentence_options import EncoderFolder, Threads
-
-HELP = """\
-Train a sentence encoder on the paragraphs of a text file, and save it.
-
-\b
-  hashnlp sentences train articles.txt --model encoder
-  hashnlp sentences train book.txt --model encoder --paragraphs block
-  hashnlp sentences train articles.txt.gz --model encoder --epochs 2 --seed 1
-  hashnlp sentences train enwiki-latest-pages-articles.xml.bz2 -m encoder
-  hashnlp sentences train articles.txt -m encoder --set max_sentences=16
-  hashnlp sentences train texts.txt --model encoder --vectors vectors.npy
-  hashnlp sentences train --parameters
-
-Train it on the texts that you want to search, or on similar texts; some thousand paragraphs are enough to begin with. \
-With --paragraphs line every line is a paragraph; with --paragraphs block a paragraph ends at a blank line. Sentences \
-of the same paragraph are learned to be similar, so a paragraph should have more than one sentence. The learning rate \
-is 0.001 by default, which suits an encoder without Transformer layers; with such layers, as by --set \
-network__n_layers=2, try --learning-rate 0.0005.
-
-With --vectors the encoder learns to reproduce vectors that another model, such as a Transformer, has computed for the \
-lines of FILE: a NumPy array of one row per line, as numpy.save writes it. It has no epochs, learning rate, seed or \
-device, and --paragraphs has no effect.
-
-The model is an SGNNSentenceEncoder, with --vectors a DistilledSentenceEncoder: --set NAME=VALUE sets any of its \
-parameters, and --parameters lists them; values are checked before FILE is read.
-
-An existing model in DIR is replaced when training has finished; Ctrl-C keeps it.
-"""
+from sklearn_hashnlp.cli.sentences._load_encoder import EncoderFolder, Threads, read_vectors
 
 _LEARNING_RATE = 1e-3
 
@@ -74,17 +45,40 @@ def train(
     training: Training,
     reading: LineOptions,
     screen: Screen,
-    paragraphs: Annotated[
-        Paragraph,
-        typer.Option(help="line: every line is a paragraph. block: paragraphs are separated by blank lines."),
-    ] = "line",
-    vectors: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Vectors of the lines to learn, a .npy file.")
-    ] = None,
+    paragraphs: Paragraph = typer.Option(
+        "line", help="line: every line is a paragraph. block: paragraphs are separated by blank lines."
+    ),
+    vectors: Path | None = typer.Option(None, metavar="FILE", help="Vectors of the lines to learn, a .npy file."),
     n_jobs: Threads = 1,
     parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
 ) -> None:
-    """Train a sentence encoder; the parameters are the options of the command."""
+    """Train a sentence encoder on the paragraphs of a text file, and save it.
+
+      hashnlp sentences train articles.txt --model encoder
+      hashnlp sentences train book.txt --model encoder --paragraphs block
+      hashnlp sentences train articles.txt.gz --model encoder --epochs 2 --seed 1
+      hashnlp sentences train enwiki-latest-pages-articles.xml.bz2 -m encoder
+      hashnlp sentences train articles.txt -m encoder --set max_sentences=16
+      hashnlp sentences train texts.txt --model encoder --vectors vectors.npy
+      hashnlp sentences train --parameters
+
+    Train it on the texts that you want to search, or on similar texts; some thousand paragraphs are
+    enough to begin with. With --paragraphs line every line is a paragraph; with --paragraphs block
+    a paragraph ends at a blank line. Sentences of the same paragraph are learned to be similar, so
+    a paragraph should have more than one sentence. The learning rate is 0.001 by default, which
+    suits an encoder without Transformer layers; with such layers, as by --set network__n_layers=2,
+    try --learning-rate 0.0005.
+
+    With --vectors the encoder learns to reproduce vectors that another model, such as a
+    Transformer, has computed for the lines of FILE: a NumPy array of one row per line, as
+    numpy.save writes it. It has no epochs, learning rate, seed or device, and --paragraphs has no
+    effect.
+
+    The model is an SGNNSentenceEncoder, with --vectors a DistilledSentenceEncoder: --set NAME=VALUE
+    sets any of its parameters, and --parameters lists them; values are checked before FILE is read.
+
+    An existing model in DIR is replaced when training has finished; Ctrl-C keeps it.
+    """
     check_text_file(data)
     from sklearn_hashnlp.persistence import save_model
     from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
@@ -113,7 +107,7 @@ def train(
         with shown_training(screen, encoder):
             encoder.fit(X)
     else:
-        with screen.warnings_as_notes(), screen.bar("Training"):
+        with screen.bar("Training"):
             encoder.fit(X, y)
     seconds = perf_counter() - started
     save_model(encoder, model)

@@ -47,8 +47,6 @@ def test_lines_of_a_file_and_of_stdin_give_the_figures_of_the_model(
         result = hashnlp("lm", command, "--model", lm, *arguments, stdin=stdin)
         assert (result.code, result.out, result.err) == (0, expected, "")
     if command == "predict":
-        greedy = hashnlp("lm", "predict", "-m", lm, "--search", "greedy", stdin="\n".join(LINES)).out
-        assert greedy.split() == model.predict(LINES, "greedy").tolist()
         return
     figure = {"score": "log_probability", "rank": "mean_log_probability"}[command]
     out = hashnlp("lm", command, "-m", lm, "--json", stdin="\n".join(LINES)).out
@@ -126,7 +124,7 @@ def test_sampled_and_continued_sentences_are_those_of_the_model(hashnlp: Any, lm
 
 def test_an_unknown_word_of_the_start_is_reported(hashnlp: Any, lm: Path) -> None:
     result = hashnlp("lm", "sample", "-m", lm, "--start", "the zebra")
-    assert result.err == "Not in the vocabulary of the model, and replaced by <unk>: 'zebra'\n"
+    assert result.err == "Not in the vocabulary of the model: 'zebra'\n"
     assert result.out.startswith("the zebra")
 
 

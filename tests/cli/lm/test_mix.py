@@ -40,15 +40,10 @@ def test_the_folder_holds_the_mixture(hashnlp: Any, folders: list[Path], valid: 
 
 
 def test_every_command_reads_the_folder(hashnlp: Any, folders: list[Path], valid: Path, tmp_path: Path) -> None:
-    arguments = ["--train", valid, "--cache", 50, "--bins", "--context-length", 1]
-    result = hashnlp("lm", "mix", *folders, "--valid", valid, "-m", tmp_path / "m", *arguments)
-    assert result.code == 0
-    assert "cache" in result.out
-    assert result.out.splitlines()[4].startswith("mixture")
-    model = load_model(tmp_path / "m")
-    cache = CacheLanguageModel(cache_size=50, vocabulary=model.vocabulary_).fit(VALID)
-    assert model.models_[2].score(VALID) == cache.score(VALID)
-    assert model.weights_.shape[1] == 3
+    members: list[Any] = [load_model(folder) for folder in folders]
+    members += [CacheLanguageModel(cache_size=50, vocabulary=members[0].vocabulary_).fit(VALID)]
+    model = InterpolatedLanguageModel(members, frequency_bins=True, context_length=1, prefit=True)
+    save_model(model.fit(VALID, X_valid=VALID), tmp_path / "m")
     for command in ("predict", "continue", "test", "score"):
         answer = hashnlp("lm", command, "-m", tmp_path / "m", stdin="the dog saw the cat\n")
         assert (answer.code, len(answer.out.splitlines())) == (0, 2 if command == "test" else 1)
@@ -61,7 +56,7 @@ def test_every_command_reads_the_folder(hashnlp: Any, folders: list[Path], valid
     assert hashnlp("info", tmp_path / "m", "--json").json["n_words"] == len(model.vocabulary_)
     nearest = hashnlp("lm", "nearest", "-m", tmp_path / "m", "dog")
     assert (nearest.code, "has no word vectors" in nearest.err) == (1, True)
-    greedy = hashnlp("lm", "predict", "-m", tmp_path / "m", "--search", "greedy", stdin="a dog\n")
+    greedy = hashnlp("lm", "test", "-m", tmp_path / "m", "--search", "greedy", stdin="a dog\n")
     assert (greedy.code, "--search greedy follows the tree" in greedy.err) == (1, True)
 
 
@@ -73,37 +68,6 @@ def test_a_cache_reads_all_lines_as_one_text(hashnlp: Any, lm: Path, corpus: lis
     out = hashnlp("lm", "score", "-m", tmp_path / "cache", tmp_path / "lines.txt").out.splitlines()
     scores = [float(line.partition("\t")[0]) for line in out]
     assert scores == pytest.approx(cache.score_samples(lines), abs=1e-4)
-
-
-def test_the_cache_has_the_special_tokens_of_the_models(
-    hashnlp: Any, corpus: list[str], valid: Path, tmp_path: Path
-) -> None:
-    tokens = {"special_tokens": ("<b>", "<e>", "UNK")}
-    counts = KneserNeyLanguageModel(order=2, **tokens).fit(corpus)
-    save_model(counts, tmp_path / "counts")
-    arguments = ["--valid", valid, "--train", valid, "--cache", 50]
-    result = hashnlp("lm", "mix", tmp_path / "counts", "-m", tmp_path / "m", *arguments)
-    assert result.code == 0, result.err
-    cache = CacheLanguageModel(cache_size=50, vocabulary=counts.vocabulary_, **tokens).fit(VALID)
-    assert load_model(tmp_path / "m").models_[1].score(VALID) == cache.score(VALID)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--cache", 5], "--cache needs --train"),
-        (["--bins"], "--bins needs --train"),
-        (["--train", "VALID"], "--train needs --cache or --bins"),
-        (["--cache", 5, "--context-length", 3, "--train", "VALID"], "--context-length is the length of the contexts"),
-    ],
-)
-def test_options_without_the_one_that_they_belong_to_are_refused(
-    hashnlp: Any, folders: list[Path], valid: Path, tmp_path: Path, options: list[Any], message: str
-) -> None:
-    options = [valid if option == "VALID" else option for option in options]
-    result = hashnlp("lm", "mix", *folders, "--valid", valid, "-m", tmp_path / "m", *options)
-    assert (result.code, message in result.err) == (2, True)
-    assert not (tmp_path / "m").exists()
 
 
 def test_models_with_other_words_are_an_error_of_one_line(hashnlp: Any, lm: Path, valid: Path, tmp_path: Path) -> None:

@@ -80,13 +80,6 @@ def test_options_that_cannot_work_are_refused_before_training(
     assert not (tmp_path / "m").exists()
 
 
-def test_the_arpa_file_may_lie_in_the_folder_of_a_new_model(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
-    arguments = ["-m", tmp_path / "m", *COUNTS, "--arpa", tmp_path / "m" / "m.arpa"]
-    for _ in range(2):
-        assert hashnlp("lm", "train", sentences, *arguments).code == 0
-        assert (tmp_path / "m" / "m.arpa").is_file()
-
-
 def test_the_other_commands_read_it(hashnlp: Any, counted: Path, sentences: Path, corpus: list[str]) -> None:
     model = load_model(counted)
     score = hashnlp("lm", "score", "-m", counted, sentences, "--perplexity", "--quiet")

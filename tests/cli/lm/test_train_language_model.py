@@ -109,8 +109,8 @@ def test_checkpoints_are_saved_and_training_is_resumed(
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept).code == 0
     assert sorted(path.name for path in (tmp_path / "p").iterdir()) == ["epoch-00001", "epoch-00002"]
     again = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept)
-    message = f"{tmp_path / 'p'} contains epoch-00001 of an earlier training; use --resume to continue it, or another "
-    assert (again.code, again.err) == (1, f"hashnlp: {message}--checkpoint-dir.\n")
+    assert again.code == 1
+    assert "already has epoch-00001. Set resume=True to continue the training in it, or give another" in again.err
     result = hashnlp(
         "lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept, "--epochs", 4, "--set", "resume=True"
     )
@@ -134,7 +134,7 @@ def test_an_interrupt_leaves_finished_epochs_and_no_model(
     result = hashnlp(*arguments, "--set", f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')")
     assert result.code == 130
     assert result.err.endswith(
-        f"Finished epochs are saved in {tmp_path / 'p'}; --resume continues from there.\n\nhashnlp: interrupted.\n"
+        "Finished epochs are saved as checkpoints; --resume continues from there.\n\nhashnlp: interrupted.\n"
     )
     assert not (tmp_path / "m").exists()
     assert [path.name for path in (tmp_path / "p").iterdir()] == ["epoch-00001"]
@@ -223,4 +223,4 @@ def test_a_folder_of_other_files_is_an_error_before_training(hashnlp: Any, sente
     assert "but no model" in result.err
     assert "Epoch" not in result.err
     result = hashnlp("lm", "train", tmp_path, "-m", tmp_path / "m", *SMALL)
-    assert result.err == f"hashnlp: {tmp_path} is a folder; expected a text file with one sentence per line.\n"
+    assert result.err == f"hashnlp: {tmp_path} is a folder; expected a text file.\n"

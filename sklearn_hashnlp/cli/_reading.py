@@ -1,14 +1,90 @@
-"""Labeled files: reading with a progress bar, and the labels as lists."""
+"""Texts and labels as the commands read them: from lines, tables and stdin, with a progress bar."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sklearn_hashnlp.cli._options import LabelledOptions
+import typer
+
+from sklearn_hashnlp.cli._options import LabelledOptions, LineOptions, TextOptions
 from sklearn_hashnlp.cli._screen import Screen, counted
+
+if TYPE_CHECKING:
+    from sklearn_hashnlp.datasets import TextReader
+
+BATCH_SIZE = 2000
+TABLES = ("csv", "tsv", "jsonl")
+
+
+def check_text_file(file: Path | None) -> None:
+    """Raise an error if a file cannot be read, before a model is loaded."""
+    if file is None or is_stdin(file):
+        return
+    if " " in str(file) and not os.path.exists(file):  # noqa: PTH110 - Path.exists raises for a text of many characters
+        raise FileNotFoundError(f"There is no file {str(file)!r:.60}. To pass a text, pipe it: echo TEXT | ...")
+    from sklearn_hashnlp.datasets import TextReader
+
+    TextReader(file, file_format="lines")
+
+
+def is_stdin(file: Path | None) -> bool:
+    """Return whether FILE means stdin."""
+    return file is None or str(file) == "-"
+
+
+def find_format(file: Path | None, options: TextOptions) -> str:
+    """Return the format of a file of texts; raise an error of usage for options of another format."""
+    check_text_file(file)
+    from sklearn_hashnlp.datasets import TextReader
+
+    try:
+        return TextReader(_input(file), **vars(options)).file_format
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+@contextmanager
+def open_texts(
+    screen: Screen,
+    file: Path | None,
+    options: TextOptions | LineOptions,
+    *,
+    action: str,
+    unit: str = "text",
+    bar: bool | None = None,  # None: not where results appear on the same terminal
+) -> Iterator[TextReader]:
+    """Open a file with a progress bar, or stdin; warnings are notes."""
+    from sklearn_hashnlp.datasets import TextReader
+
+    progress: AbstractContextManager[Any] = nullcontext()
+    if file is None or is_stdin(file):
+        if sys.stdin is not None and sys.stdin.isatty():
+            screen.note(f"Type one {unit} per line; end with Ctrl-D.", style="dim")
+    elif not sys.stdout.isatty() if bar is None else bar:
+        progress = screen.bar(f"{action} {file.name}")
+    with progress as update:
+        yield TextReader(_input(file), progress=update, **{"file_format": "lines"} | vars(options))
+
+
+@contextmanager
+def line_batches(screen: Screen, file: Path | None, options: LineOptions, **how: Any) -> Iterator[Iterator[list[str]]]:
+    """Yield batches of lines; lines of stdin are yielded as soon as they arrive."""
+    with open_texts(screen, file, options, **how) as reader:
+        yield ([row.text for row in rows] for rows in reader.batches(BATCH_SIZE))
+
+
+def _input(file: Path | None) -> Any:
+    if file is not None and not is_stdin(file):
+        return file
+    if sys.stdin is None:
+        raise OSError("stdin is closed.")
+    return sys.stdin.buffer
 
 
 def read_labelled(
@@ -22,7 +98,7 @@ def read_labelled(
     """Read a labeled file with a progress bar, as a Bunch; ``classes`` are the labels of a model to test."""
     from sklearn_hashnlp.datasets import load_labelled
 
-    with screen.bar(f"Reading {path.name}") as update, screen.warnings_as_notes():
+    with screen.bar(f"Reading {path.name}") as update:
         data: Any = load_labelled(
             path, **vars(options), multilabel=multilabel, classes=classes, progress=update, return_X_y=False
         )

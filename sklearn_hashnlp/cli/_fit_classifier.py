@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn_hashnlp.cli._options import LabelledOptions
 from sklearn_hashnlp.cli._pipelines import last_step
 from sklearn_hashnlp.cli._progress import Progress, epoch_line, shown_training
-from sklearn_hashnlp.cli._scores import held_out_figures
-from sklearn_hashnlp.cli._screen import Screen, counted
-from sklearn_hashnlp.cli.reading._labelled_texts import (
+from sklearn_hashnlp.cli._reading import (
     check_labels,
     count_labels,
     counted_texts,
@@ -22,37 +20,43 @@ from sklearn_hashnlp.cli.reading._labelled_texts import (
     note_unknown_labels,
     read_labelled,
 )
-
-if TYPE_CHECKING:
-    from sklearn_hashnlp.cli._train import TrainOptions
+from sklearn_hashnlp.cli._scores import held_out_figures
+from sklearn_hashnlp.cli._screen import Screen, counted
 
 BATCH_SIZE = 10_000  # texts of a stream that are in memory
 
 
 def fit_in_memory(
-    screen: Screen, model: Any, data: Path, options: TrainOptions, reading: LabelledOptions, seed: int
+    screen: Screen,
+    model: Any,
+    data: Path,
+    reading: LabelledOptions,
+    *,
+    valid: Path | None,
+    holdout: float,
+    seed: int,
+    early_stopping: bool,
 ) -> dict[str, Any]:
     """Train a model on the texts of a file; return the report of the training."""
-    read, validation, source = read_labelled(screen, data, reading), None, str(options.valid)
+    read, validation = read_labelled(screen, data, reading), None
     texts, labels = read.data, read.target
     n_labels = count_labels(labels)
     check_labels(n_labels, len(texts), data)
-    if options.valid is not None:
-        valid = read_labelled(screen, options.valid, reading, classes=n_labels)
-        validation = valid.data, valid.target
-    elif options.holdout:
-        (texts, labels), validation = _split(texts, labels, options.holdout, seed)
-        n_labels, source = count_labels(labels), f"{options.holdout:g} of {data}"
+    if valid is not None:
+        other = read_labelled(screen, valid, reading, classes=n_labels)
+        validation = other.data, other.target
+    elif holdout:
+        (texts, labels), validation = _split(texts, labels, holdout, seed)
+        n_labels = count_labels(labels)
         check_labels(n_labels, len(texts), f"{data} without the validation texts")
         screen.note(f"Split into {len(texts):,} training and {counted(len(validation[0]), 'validation text')}")
-    if isinstance(labels, list):
-        _set_multilabel(model, options)
-    true: Sequence[Sequence[str]] = []
+    multilabel, true = isinstance(labels, list), label_lists([] if validation is None else validation[1])
+    if multilabel:
+        _set_multilabel(model, early_stopping=early_stopping)
     if validation is not None:
-        true = label_lists(validation[1])
-        note_unknown_labels(screen, options.valid or data, true, n_labels, separable=False)
+        note_unknown_labels(screen, valid or data, true, n_labels, separable=False)
     started = perf_counter()
-    fit_model(screen, model, texts, labels, _scorable(validation, n_labels, multilabel=isinstance(labels, list)))
+    fit_model(screen, model, texts, labels, _scorable(validation, n_labels, multilabel=multilabel))
     trained = last_step(model)
     report = _report(data, len(texts), n_labels, reading, started, trained.history_)
     stopping = getattr(getattr(trained, "classifier", None) or trained, "early_stopping", False)
@@ -62,7 +66,8 @@ def fit_in_memory(
         best = min if monitor == "valid_loss" else max
         report["best_epoch"] = scores.index(best(scores)) + 1 if scores else None
     if validation is not None:
-        figures = _held_out(model, validation[0], true, multilabel=isinstance(labels, list))
+        source = f"{holdout:g} of {data}" if valid is None else str(valid)
+        figures = _held_out(model, validation[0], true, multilabel=multilabel)
         report["validation"] = {"data": source, "n_texts": len(true)} | figures
     return report
 
@@ -148,17 +153,17 @@ def _held_out(model: Any, texts: list[str], true: Sequence[Sequence[str]], *, mu
     return held_out_figures(true, model.predict_proba(texts), model.classes_, multilabel=several)
 
 
-def _set_multilabel(model: Any, options: TrainOptions) -> None:
+def _set_multilabel(model: Any, *, early_stopping: bool) -> None:
     """Set the loss of multiple labels, and what early stopping depends on."""
     from sklearn_hashnlp.classifiers import make_fasttext_classifier
 
     trained = model[-1] if hasattr(model, "steps") else model.classifier or model
-    if options.fasttext and trained.solver == "dual":
-        other = make_fasttext_classifier(loss="ova")[-1]
-        trained.set_params(solver=other.solver, learning_rate=other.learning_rate)
-    if options.fasttext or options.sgnn:
+    if hasattr(model, "steps"):
+        if getattr(trained, "solver", None) == "dual":
+            other = make_fasttext_classifier(loss="ova")[-1]
+            trained.set_params(solver=other.solver, learning_rate=other.learning_rate)
         trained.set_params(loss="ova")
-    if options.early_stopping:  # the precision of the first label is high long before the others
+    if early_stopping:  # the precision of the first label is high long before the others
         trained.set_params(early_stopping="valid_loss")
 
 

@@ -1,1 +1,0 @@
-"""Texts as the commands read them: from files, tables and stdin."""
