@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 HASH_SPECIFICATION = 2
-"""Increased by one whenever the slot of any key changes: loading an older model fails instead of misreading it."""
+"""Increased by one whenever the slot of any key changes: loading an older model fails instead of
+misreading it."""
 
 GAMMA = 0x9E3779B97F4A7C15  # the increment of SplitMix64's state: 2**64 over the golden ratio
 MULTIPLIERS = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # of its output function

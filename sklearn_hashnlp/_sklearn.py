@@ -139,7 +139,8 @@ class ParameterChecks:
 
 
 MAX_INTEGER = 2**31 - 1
-"""Maximal value of integer parameters: more than can be computed, and within the range of all libraries."""
+"""Maximal value of integer parameters: more than can be computed, and within the range of all
+libraries."""
 MAX_REAL = 1e30
 """Maximal value of learning rates and weights: within the range of float32."""
 

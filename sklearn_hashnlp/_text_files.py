@@ -103,7 +103,10 @@ class Decoding:
             return ValueError(f"{message}Other characters of the line are UTF-8: {replace}.")
         try:
             line.decode("cp1252")
-            example = "'cp1252' (--encoding cp1252), the encoding of Windows and Excel in Western languages"
+            example = (
+                "'cp1252' (--encoding cp1252), the encoding of Windows and Excel in Western "
+                "languages"
+            )
         except UnicodeDecodeError:
             example = "'gb18030' or 'shift_jis' (--encoding NAME)"
         other = "another encoding" if name != "UTF-8" else "the encoding of the file"

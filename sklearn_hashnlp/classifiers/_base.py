@@ -142,7 +142,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or iterable of str
             Rows or texts, as in ``fit``.
-        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
+        y : array-like of shape (n_samples,), or \
+                {array-like, sparse matrix} of shape (n_samples, n_classes)
             Labels, as in ``fit``.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights.

@@ -150,7 +150,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
           other than skorch's ``PrintLog`` and ``ProgressBar``, which the dual solver ignores with a
           warning, and functions, which it ignores without one. In a search over one of them set
           ``"sgd"`` for all points. ``partial_fit`` uses ``"sgd"``.
-    tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, default="two_level"
+    tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, \
+            default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the
         frequencies of the labels (in ``partial_fit`` only their number); or a tree whose leaves are
         the labels in the order of ``classes_``. Only with ``loss="hsigmoid"``.
@@ -398,8 +399,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows of finite numbers of any sign; computed in float32.
-        y : array-like or lists of labels of shape (n_samples,), or {array-like, sparse matrix, data frame} \
-                of shape (n_samples, n_classes)
+        y : array-like or lists of labels of shape (n_samples,), or \
+                {array-like, sparse matrix, data frame} of shape (n_samples, n_classes)
             Labels: strings, integers or bools. With ``loss="ova"`` also multiple labels per row: a
             list of labels for each row, or an indicator matrix, 1 if a row has the label of that
             column, else 0. With ``loss="soft_softmax"`` the probability of each class: at least 0,

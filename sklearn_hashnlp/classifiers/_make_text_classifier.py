@@ -58,17 +58,17 @@ def make_text_classifier(
 
     Parameters
     ----------
-    features, lowercase, ngram_range, pretrained, n_buckets, n_hashes, n_embeddings, embedding_dim, \
-            hidden_layer_sizes, loss, solver, class_weight, learning_rate, max_epochs, early_stopping, classifier, \
-            device, n_jobs, random_state, verbose
+    features, lowercase, ngram_range, pretrained, n_buckets, n_hashes, n_embeddings, \
+            embedding_dim, hidden_layer_sizes, loss, solver, class_weight, learning_rate, \
+            max_epochs, early_stopping, classifier, device, n_jobs, random_state, verbose
         See :class:`TextClassifier`.
 
     Returns
     -------
     sklearn.pipeline.Pipeline
-        Steps ``"vectorizer"`` and ``"classifier"``; their other parameters can be set by ``set_params``. For estimators
-        of scikit-learn that store a number per column, do not take this vectorizer with its ``2**30`` columns, but
-        ``AutoNgramVectorizer(n_features=2**18)``.
+        Steps ``"vectorizer"`` and ``"classifier"``; their other parameters can be set by
+        ``set_params``. For estimators of scikit-learn that store a number per column, do not take
+        this vectorizer with its ``2**30`` columns, but ``AutoNgramVectorizer(n_features=2**18)``.
 
     See Also
     --------
@@ -155,8 +155,8 @@ def build_vectorizer(parameters: Mapping[str, Any], *, caller: str) -> Any:
         ]
         return FeatureUnion(parts, transformer_weights={"words": 1.0, "characters": 0.5})
     raise ValueError(
-        f"The 'features' parameter of {caller} must be 'auto', 'words', 'words+characters' or 'characters'. Got "
-        f"{features!r} instead."
+        f"The 'features' parameter of {caller} must be 'auto', 'words', 'words+characters' or "
+        f"'characters'. Got {features!r} instead."
     )
 
 
@@ -175,7 +175,8 @@ def _classifier(parameters: Mapping[str, Any], caller: str) -> HashEmbeddingClas
     for name in MODEL_PARAMETERS:
         if parameters[name] != default_of[name]:
             raise ValueError(
-                f"{caller} takes {name}={parameters[name]!r} or a classifier, not both: set {name!r} of the classifier."
+                f"{caller} takes {name}={parameters[name]!r} or a classifier, not both: set "
+                f"{name!r} of the classifier."
             )
     defaults = HashEmbeddingClassifier().get_params(deep=False)
     set_there = given.get_params(deep=False)

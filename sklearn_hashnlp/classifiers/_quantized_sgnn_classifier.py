@@ -120,7 +120,8 @@ class QuantizedSGNNClassifier(ScoringClassifier):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows of numbers from -1 to 1; with ``packed`` an array of uint8.
-        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape (n_samples, n_classes)
+        y : array-like of shape (n_samples,), or \
+                {array-like, sparse matrix} of shape (n_samples, n_classes)
             Labels, as ``SGNNClassifier`` takes them.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.

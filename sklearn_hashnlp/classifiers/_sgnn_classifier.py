@@ -266,8 +266,8 @@ class SGNNClassifier(NetClassifier):
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows of finite numbers; with ``packed`` an array of uint8.
-        y : array-like or lists of labels of shape (n_samples,), or {array-like, sparse matrix, data frame} \
-                of shape (n_samples, n_classes)
+        y : array-like or lists of labels of shape (n_samples,), or \
+                {array-like, sparse matrix, data frame} of shape (n_samples, n_classes)
             Labels: strings, integers or bools. With ``loss="ova"`` also multiple labels per row: a
             list of labels for each row, or an indicator matrix, 1 if a row has the label of that
             column, else 0.

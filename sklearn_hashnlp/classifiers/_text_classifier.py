@@ -284,8 +284,8 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         ----------
         X : iterable of str of length n_texts
             The texts: any iterable, or a column or a one-column frame of pandas, polars or Arrow.
-        y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
-                of shape (n_texts, n_classes)
+        y : array-like or lists of labels of shape (n_texts,), or \
+                {array-like, sparse matrix, data frame} of shape (n_texts, n_classes)
             Labels: strings, integers or bools, one per text; or, with ``loss="auto"`` or ``"ova"``,
             a list of labels per text, or an indicator matrix; or, with ``loss="soft_softmax"``, the
             probability of each class: at least 0, with a sum of 1 for each text.
@@ -371,8 +371,8 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         ----------
         X : iterable of str of length n_texts
             The texts, as in ``fit``.
-        y : array-like or lists of labels of shape (n_texts,), or {array-like, sparse matrix, data frame} \
-                of shape (n_texts, n_classes)
+        y : array-like or lists of labels of shape (n_texts,), or \
+                {array-like, sparse matrix, data frame} of shape (n_texts, n_classes)
             Labels, as in ``fit``.
         classes : array-like of shape (n_classes,), default=None
             All labels that can occur in any call. Required in the first call, unless ``y`` is a

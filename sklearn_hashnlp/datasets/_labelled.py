@@ -311,8 +311,8 @@ class _OpenedRows:
             warn_user(f"Skipped {rows} that cannot be read, the first of them: {self._first}")
         if self.reader.n_rejected:
             warn_user(
-                f'{self.path}: skipped {self.reader.n_rejected:,} rows with "answer": "reject" or "ignore", which '
-                "Prodigy writes if the label is wrong or undecided."
+                f'{self.path}: skipped {self.reader.n_rejected:,} rows with "answer": "reject" or '
+                '"ignore", which Prodigy writes if the label is wrong or undecided.'
             )
 
     def _skip(self, error: ValueError) -> None:

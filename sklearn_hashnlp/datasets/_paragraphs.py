@@ -12,8 +12,9 @@ from sklearn_hashnlp._text_files import UTF_8, Decoding, check_errors, check_is_
 Paragraph: TypeAlias = Literal["line", "block"]
 
 _IN_FIT = Decoding(
-    advice="For a file in another encoding, such as 'cp1252', pass datasets.stream_paragraphs(path, encoding='cp1252') "
-    "instead of the path; errors='replace' reads such bytes as U+FFFD."
+    advice="For a file in another encoding, such as 'cp1252', pass "
+    "datasets.stream_paragraphs(path, encoding='cp1252') instead of the path; errors='replace' "
+    "reads such bytes as U+FFFD."
 )
 
 

@@ -117,7 +117,10 @@ def _single_column_hint(name: str) -> str:
     """Return advice for a header of one column, which often has another delimiter."""
     delimiter = next((character for character in ";\t|," if character in name), None)
     if delimiter is None:
-        return "Is the format right? If it is the text column, name it with text_column (--text-column)."
+        return (
+            "Is the format right? If it is the text column, name it with text_column "
+            "(--text-column)."
+        )
     return f"Is the delimiter {delimiter!r}? Pass it as delimiter (--delimiter)."
 
 
@@ -400,8 +403,11 @@ class RowReader:
         if check_surrogates:
             for kind, part in (("text", text), *(("label", str(value)) for value in values)):
                 if surrogate := _SURROGATE.search(part):
-                    found = f"character {surrogate.start() + 1} of the {kind} is \\u{ord(surrogate[0]):04x}"
-                    raise self._error(number, f"{found}, half of a surrogate pair.")
+                    raise self._error(
+                        number,
+                        f"character {surrogate.start() + 1} of the {kind} is "
+                        f"\\u{ord(surrogate[0]):04x}, half of a surrogate pair.",
+                    )
         if isinstance(label, list):
             labels = tuple(
                 dict.fromkeys(self._check_label(_json_label(value), number) for value in label)
@@ -561,7 +567,8 @@ def delimited_records(
             return
         except csv.Error as error:
             escapes = marks.escapes and not row_format.escapechar
-            message = f"{source}, line {start}: the row that begins here {_describe_csv_error(error, escapes=escapes)}"
+            found = _describe_csv_error(error, escapes=escapes)
+            message = f"{source}, line {start}: the row that begins here {found}"
             if on_error is None:
                 raise ValueError(message) from error
             on_error(ValueError(message))
@@ -627,17 +634,26 @@ def _json_label(label: str | float | bool) -> str:
 def _escape_hint(escapes: bool) -> str:
     if not escapes:
         return ""
-    return " If a backslash escapes characters in this file, pass escapechar='\\\\' (--escapechar '\\')."
+    return (
+        " If a backslash escapes characters in this file, pass escapechar='\\\\' "
+        "(--escapechar '\\')."
+    )
 
 
 def _describe_csv_error(error: csv.Error, *, escapes: bool) -> str:
     """Describe an error of the csv module, with advice; ``escapes``: quotes follow backslashes."""
     if "field limit" in str(error):
-        return f"cannot be read ({error}). Another part of the program has lowered csv.field_size_limit."
+        return (
+            f"cannot be read ({error}). Another part of the program has lowered "
+            "csv.field_size_limit."
+        )
     message = f'has invalid quotes ({error}). A quote inside a quoted field is written twice ("").'
     if escapes:
         return message + _escape_hint(escapes)
-    return f"{message} Only if no field of the file is enclosed in quotes, pass quoted=False (--no-quotes)."
+    return (
+        f"{message} Only if no field of the file is enclosed in quotes, pass quoted=False "
+        "(--no-quotes)."
+    )
 
 
 def _json_type(value: object) -> str:

@@ -29,11 +29,12 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _DESCRIPTION = """\
 Docstrings of the Python standard library
 
-Every text is the docstring of a module, a class, a function or a method of the running Python's own standard library;
-its label is the top-level module that contains it (the docstring of json.JSONDecoder, in json/decoder.py, is labelled
-"json"). The source files are read, never imported. Excluded are test packages, idlelib, lib2to3, turtledemo,
-encodings, ensurepip, every module or package whose name begins with an underscore, and duplicate texts. The {n_labels}
-labels with most texts are kept: {n_texts} texts of Python {version}.
+Every text is the docstring of a module, a class, a function or a method of the running Python's own
+standard library; its label is the top-level module that contains it (the docstring of
+json.JSONDecoder, in json/decoder.py, is labelled "json"). The source files are read, never
+imported. Excluded are test packages, idlelib, lib2to3, turtledemo, encodings, ensurepip, every
+module or package whose name begins with an underscore, and duplicate texts. The {n_labels} labels
+with most texts are kept: {n_texts} texts of Python {version}.
 
 The texts belong to Python and are under its license, the PSF License Agreement.
 """

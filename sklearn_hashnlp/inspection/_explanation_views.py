@@ -130,14 +130,17 @@ _STYLE = f"""\
 .hashnlp-explanation {{ max-width: 60em; line-height: 1.5; }}
 .hashnlp-explanation summary {{ cursor: pointer; margin: 0.4em 0; }}
 .hashnlp-explanation .text {{
-    border: 1px solid rgba(128, 128, 128, 0.5); border-radius: 4px; overflow-wrap: anywhere; padding: 0.5em;
-    unicode-bidi: isolate; white-space: pre-wrap; }}
+    border: 1px solid rgba(128, 128, 128, 0.5); border-radius: 4px; overflow-wrap: anywhere;
+    padding: 0.5em; unicode-bidi: isolate; white-space: pre-wrap; }}
 .hashnlp-explanation .text span {{ border-radius: 2px; padding: 0.1em 0; }}
 .hashnlp-explanation table {{ border-collapse: collapse; margin: 0.5em 0; }}
 .hashnlp-explanation th, .hashnlp-explanation td {{
-    background: none; border: none; color: inherit; padding: 0.1em 0.8em 0.1em 0; text-align: left; }}
-.hashnlp-explanation .number {{ font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }}
-.hashnlp-explanation .ngram {{ font-family: monospace; overflow-wrap: anywhere; white-space: pre-wrap; }}
+    background: none; border: none; color: inherit; padding: 0.1em 0.8em 0.1em 0;
+    text-align: left; }}
+.hashnlp-explanation .number {{
+    font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }}
+.hashnlp-explanation .ngram {{
+    font-family: monospace; overflow-wrap: anywhere; white-space: pre-wrap; }}
 .hashnlp-explanation .bar {{ display: inline-block; height: 0.8em; border-radius: 2px; }}
 .hashnlp-explanation .for {{ background: rgba({_BLUE}, 0.8); }}
 .hashnlp-explanation .against {{ background: rgba({_ORANGE}, 0.8); }}
@@ -158,8 +161,8 @@ def _label_html(view: LabelView, *, is_open: bool) -> str:
     probability = "" if view.probability is None else f", probability {view.probability:.3f}"
     return (
         f"<details{' open' if is_open else ''}><summary><b>{_escaped(view.name)}</b>: score "
-        f"{view.score:+z.3f}"
-        f'{probability}</summary><div class="text" dir="auto">{_colored_html(view)}</div>{_table_html(view)}</details>'
+        f'{view.score:+z.3f}{probability}</summary><div class="text" dir="auto">'
+        f"{_colored_html(view)}</div>{_table_html(view)}</details>"
     )
 
 
@@ -177,7 +180,8 @@ def _colored_html(view: LabelView) -> str:
             color = _BLUE if level > 0 else _ORANGE
             opacity = _MAX_OPACITY * abs(level) / _N_LEVELS
             total = float(view.weights[indices].sum())
-            part = f'<span style="background: rgba({color}, {opacity:.2f})" title="{total:+z.3f}">{part}</span>'
+            style = f"background: rgba({color}, {opacity:.2f})"
+            part = f'<span style="{style}" title="{total:+z.3f}">{part}</span>'
         parts.append(part)
     return "".join(parts)
 

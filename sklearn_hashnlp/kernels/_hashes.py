@@ -9,7 +9,8 @@ from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels._ragged import Ragged
 
 PADDING = 32
-"""Number of bytes that must be readable after the hashed ones, since hashing reads up to six times four at once."""
+"""Number of bytes that must be readable after the hashed ones, since hashing reads up to six times
+four at once."""
 
 
 def murmur3(rows: Ragged, *, seed: int = 0) -> NDArray[np.int32]:

@@ -197,7 +197,8 @@ EMBEDDINGS: Final[dict[str, tuple[int, ...]]] = {
     "hash": (10**6, 10**5),
     "sgnn": (80, 14),
 }
-"""The kinds of word embeddings and their sizes: rows; rows of importance table and pool; projections and their bits."""
+"""The kinds of word embeddings and their sizes: rows; rows of importance table and pool;
+projections and their bits."""
 
 
 def embedding_architecture(estimator: Any, hash_seed: int) -> dict[str, Any]:
@@ -321,7 +322,10 @@ def check_same_training(
             estimator, "on these words", "on others", "Give the same sentences and vocabulary"
         )
     if model._trained_on not in (None, corpus.windows.digest()):
-        remedy = "Give the same ones in the same order (each fold of a cross-validation needs a folder of its own)"
+        remedy = (
+            "Give the same ones in the same order (each fold of a cross-validation needs a folder "
+            "of its own)"
+        )
         raise cannot_continue(estimator, "on these sentences", "on others", remedy)
     history, first = model.history_, model._first_epoch
     if any(

@@ -30,7 +30,7 @@ AGGREGATIONS: Final[dict[Aggregation, Callable[[Tensor], Tensor]]] = {
     "concat": lambda parts: parts.flatten(start_dim=-2),
     "median": _median,
 }
-"""From components of shape (..., k, d) to a vector of shape (..., d), or (..., k * d) for "concat"."""
+"""From components of shape (..., k, d) to a vector of shape (..., d), (..., k * d) for "concat"."""
 
 
 def segment_sum(
@@ -175,7 +175,8 @@ class HashTables(CheckedState):
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}, num_buckets={self.num_buckets}, variant={self.variant!r}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}, num_buckets={self.num_buckets}, "
+        text += f"variant={self.variant!r}"
         text += "" if self.hash_rows else ", hash_rows=False"
         text += "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         if self.importance is None:

@@ -321,7 +321,10 @@ class HierarchicalSoftmax(CheckedState):
 
     @torch.no_grad()
     def predict(
-        self, input: Tensor, search: Search = "exact", features: Tensor | None = None
+        self,
+        input: Tensor,  # noqa: A002
+        search: Search = "exact",
+        features: Tensor | None = None,
     ) -> Tensor:
         """Predict a class for each row, int64 of shape (...).
 

@@ -134,7 +134,10 @@ class SentenceNetwork(nn.Module):
 
     def extra_repr(self) -> str:
         """Describe the module in ``repr``."""
-        return f"context_weight={self.context_weight}, n_components_removed={len(self.common)}, dim={self.dim}"
+        return (
+            f"context_weight={self.context_weight}, n_components_removed={len(self.common)}, "
+            f"dim={self.dim}"
+        )
 
 
 def _spell_words(spelling: nn.Linear, projections: Tensor) -> Tensor:

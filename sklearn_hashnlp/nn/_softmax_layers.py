@@ -304,9 +304,10 @@ class FullSoftmax(SoftmaxLayer):
 class AdaptiveSoftmax(SoftmaxLayer):
     """Predict a class by a softmax over frequent classes and over clusters of rare classes.
 
-    :class:`torch.nn.AdaptiveLogSoftmaxWithLoss` with the methods of :class:`FullSoftmax`. The classes must be sorted by
-    descending frequency. By default clusters start at a fifth and at half of the classes. Classes within a cluster have
-    no biases: at first they are about equally probable.
+    :class:`torch.nn.AdaptiveLogSoftmaxWithLoss` with the methods of :class:`FullSoftmax`. The
+    classes must be sorted by descending frequency. By default clusters start at a fifth and at half
+    of the classes. Classes within a cluster have no biases: at first they are about equally
+    probable.
     """
 
     def __init__(

@@ -288,8 +288,9 @@ _EPS = 1e-6  # as in torch
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float) -> Tensor:
     """Scale all gradients in place so that their total norm is at most ``max_norm``.
 
-    :func:`torch.nn.utils.clip_grad_norm_` does not support sparse gradients. Here a row that occurs several times in a
-    sparse gradient counts once, with the sum of its occurrences: the norm is that of the dense gradient [1]_.
+    :func:`torch.nn.utils.clip_grad_norm_` does not support sparse gradients. Here a row that occurs
+    several times in a sparse gradient counts once, with the sum of its occurrences: the norm is
+    that of the dense gradient [1]_.
 
     Parameters
     ----------

@@ -142,7 +142,10 @@ def _check_document(document: dict[str, Any], arrays: Arrays) -> None:
     if type(version) is not int or version < 1:
         raise ModelFormatError(f"Its format version is {version!r}; expected a positive integer.")
     if version != FORMAT_VERSION:
-        message = f"Its format version is {version}, but this version of sklearn-hashnlp reads {FORMAT_VERSION}."
+        message = (
+            f"Its format version is {version}, but this version of sklearn-hashnlp reads "
+            f"{FORMAT_VERSION}."
+        )
         if version < FORMAT_VERSION:
             raise ModelFormatError(f"{message} Train it again.")
         raise ModelFormatError(f"{message} Upgrade with: pip install --upgrade sklearn-hashnlp")

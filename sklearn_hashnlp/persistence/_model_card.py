@@ -20,7 +20,10 @@ from sklearn_hashnlp._sklearn import final_estimator
 
 CARD_FILE = "README.md"
 # A file without this first line belongs to the user and is kept.
-MARK = "<!-- Written by sklearn-hashnlp. Delete this line to keep your own text when a model is saved here again. -->"
+MARK = (
+    "<!-- Written by sklearn-hashnlp. Delete this line to keep your own text when a model is saved "
+    "here again. -->"
+)
 
 Sections = Mapping[str, Mapping[str, Any]]
 

@@ -25,7 +25,7 @@ from sklearn_hashnlp.text._documents import as_documents, check_encodable, in_ch
 from sklearn_hashnlp.text._word_projections import encode_words, with_array_output
 
 WORD_SPLITTER = CharNgramFeaturizer(split="punctuation", lowercase=True)
-"""Splits texts into words, in lowercase, and punctuation, as the featurizer of every reader does."""
+"""Splits texts into lowercase words and punctuation, as the featurizer of every reader does."""
 Splitter = Callable[[str], list[str]]
 N_COUNTERS = 2**20
 _CHUNK_CHARACTERS = 2**22  # characters that are split into words at once

@@ -320,10 +320,14 @@ class SoftmaxTree:
 
     def __repr__(self) -> str:
         kind = "binary" if self.is_binary else f"max_arity={int(self.arities.max())}"
-        return f"SoftmaxTree(n_classes={self.n_classes}, n_nodes={self.n_nodes}, max_depth={self.max_depth}, {kind})"
+        return (
+            f"SoftmaxTree(n_classes={self.n_classes}, n_nodes={self.n_nodes}, "
+            f"max_depth={self.max_depth}, {kind})"
+        )
 
     def _repr_html_(self) -> str:
-        return f"<div>{escape(repr(self))}</div><pre>{escape(self.draw(max_lines=_MAX_LINES_OF_HTML))}</pre>"
+        drawing = self.draw(max_lines=_MAX_LINES_OF_HTML)
+        return f"<div>{escape(repr(self))}</div><pre>{escape(drawing)}</pre>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SoftmaxTree):

@@ -44,17 +44,20 @@ _WEIGHTS = "weights.bin"
 _ALIGNMENT = 64
 _OWN = "sklearn_hashnlp"
 
-_DOCSTRING = '''"""A text classifier that depends on Python and numpy only, exported by sklearn-hashnlp.
+_DOCSTRING = '''\
+"""A text classifier that depends on Python and numpy only, exported by sklearn-hashnlp.
 
     python {path} "some text" "another one"       prints one label per line
-    python {path} --proba < texts.txt             reads one text per line, prints labels and probabilities
+    python {path} --proba < texts.txt             reads one text per line, prints labels and \
+probabilities
     import model; model.predict(["some text"])      model.predict_proba, model.CLASSES
 
 {about}
 """
 '''
 _ABOUT_FILE = """\
-The weights are the last string, as bytes: copy the file as binary, and do not convert encoding or line ends."""
+The weights are the last string, as bytes: copy the file as binary, and do not convert encoding \
+or line ends."""
 _ABOUT_FOLDER = """\
 The weights are in the file weights.bin of this folder."""
 
@@ -263,11 +266,10 @@ def _write_folder(folder: Path, header: bytes, content: bytes) -> int:
     """Write a predictor as a folder, the weights last; return the number of bytes."""
     padded = header + b" " * (-(len(header) + 1) % _ALIGNMENT) + b"\n"
     program = _assemble(_standalone_linear, _DOCSTRING.format(path="model", about=_ABOUT_FOLDER))
+    module = f"from .{Path(_PROGRAM).stem} import __getattr__, predict, predict_proba\n"
     files = {
         _PROGRAM: program.encode("ascii"),
-        _MODULE: f"from {'.' + Path(_PROGRAM).stem} import __getattr__, predict, predict_proba\n".encode(
-            "ascii"
-        ),
+        _MODULE: module.encode("ascii"),
         _WEIGHTS: padded + content,
     }
     if folder.is_file():

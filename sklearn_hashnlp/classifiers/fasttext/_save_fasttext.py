@@ -125,7 +125,10 @@ def _obstacles(
 ) -> Iterator[str]:
     """Yield what has no place in a file, and what to do."""
     if dictionary.label_prefix != LABEL_PREFIX:
-        yield f"label_prefix={dictionary.label_prefix!r}: fastText skips words with its own. Set {LABEL_PREFIX!r}."
+        yield (
+            f"label_prefix={dictionary.label_prefix!r}: fastText skips words with its own. Set "
+            f"{LABEL_PREFIX!r}."
+        )
     spec, loss = classifier._model.spec, classifier._loss
     if spec.has_importance:
         yield (
@@ -135,13 +138,22 @@ def _obstacles(
     if spec.hash_rows:
         yield "rows that are hashed once more. Set embedding=EmbeddingTables(hash_rows=False)."
     if spec.normalize != "l1":
-        yield f"normalize={classifier.normalize!r}: fastText divides by the number of rows. Set normalize='l1'."
+        yield (
+            f"normalize={classifier.normalize!r}: fastText divides by the number of rows. Set "
+            "normalize='l1'."
+        )
     if classifier.hidden_layer_sizes:
         yield f"hidden_layer_sizes={classifier.hidden_layer_sizes!r}. Set hidden_layer_sizes=()."
     if classifier._calibration.half:
-        yield f"scores that depend on the length of a text: calibrate={classifier.calibrate!r}. Set 'temperature'."
+        yield (
+            "scores that depend on the length of a text: "
+            f"calibrate={classifier.calibrate!r}. Set 'temperature'."
+        )
     if type(loss) is OneVsRestLoss and not loss.multilabel:
-        yield "loss='ova' with one label per text, whose probabilities sum to one here. Set loss='softmax'."
+        yield (
+            "loss='ova' with one label per text, whose probabilities sum to one here. Set "
+            "loss='softmax'."
+        )
     if any("\0" in str(label) for label in classifier.classes_):
         yield "a label with the character NUL. Rename it."
 

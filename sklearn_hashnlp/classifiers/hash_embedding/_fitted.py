@@ -70,8 +70,7 @@ class FittedHashEmbedding(NetClassifier):
         """Compute the vectors of rows: column embeddings, combined and divided by ``normalize``.
 
         For a model of :func:`load_fasttext` these are fastText's sentence vectors and, for rows of
-        :meth:`FastTextVectorizer.transform_words <sklearn_hashnlp.text.FastTextVectorizer.transform_words>`,
-        its word vectors.
+        :meth:`~sklearn_hashnlp.text.FastTextVectorizer.transform_words`, its word vectors.
 
         Parameters
         ----------

@@ -66,7 +66,8 @@ class NgramHashEmbedding(CheckedState):
         ``"sum"``: the rows have ``embedding_dim`` columns and are summed. ``"concat"``: the rows of
         the tables share ``embedding_dim`` columns; they are concatenated and multiplied by a square
         matrix.
-    scheme : {"multiply_shift", "multiplicative_xor"} or ("polynomial", int), default="multiply_shift"
+    scheme : {"multiply_shift", "multiplicative_xor"} or ("polynomial", int), \
+            default="multiply_shift"
         The hash functions. ``"multiply_shift"``: the tokens are mixed to 64 bits by SplitMix64, and
         each row is selected by a separate function of the universal family of
         :class:`HashEmbedding`. ``"multiplicative_xor"`` [1]_: the exclusive or of the products of
@@ -337,7 +338,8 @@ class NgramHashEmbedding(CheckedState):
             f"{spec.n_tables} tables with {sum(spec.sizes)} rows together, {self.embedding_dim}, "
         )
         text += f"orders={spec.orders}, num_heads={spec.num_heads}, num_hashes={spec.num_hashes}, "
-        text += f"importance={spec.importance}, signs={spec.signs}, mode={self.mode!r}, scheme={scheme}, "
+        text += f"importance={spec.importance}, signs={spec.signs}, mode={self.mode!r}, "
+        text += f"scheme={scheme}, "
         return f"{text}boundary={spec.boundary}, padding_idx={spec.padding_idx}, seed={spec.seed}"
 
 
