@@ -281,59 +281,75 @@ def fit_calibration(
         else _IMAGINED_ROWS / (2 * max(1, int((~scored.is_crop).sum())))
     )
 
-    def cross_entropy(point: NDArray[np.float64]) -> float:
-        values = logits(numbers_at(point))
+    def objective(point: NDArray[np.float64]) -> float:
         penalty = imagined * float(point[1] + _BELOW_MEDIAN) ** 2
-        if loss.multilabel:
-            return penalty + float((weights * (np.logaddexp(0, values) - targets * values)).sum())
-        largest = values.max(axis=1, keepdims=True)
-        normalizers = largest + np.log(np.exp(values - largest).sum(axis=1, keepdims=True))
-        return penalty + float(
-            (weights * (normalizers - (targets * values).sum(axis=1, keepdims=True))).sum()
-        )
+        return penalty + _cross_entropy(loss, logits(numbers_at(point)), targets, weights)
 
-    free, tolerance = (
-        np.flatnonzero([not keeps_temperature, finds_half]),
-        1e-2 if n_earlier else 3e-4,
-    )
+    free = np.flatnonzero([not keeps_temperature, finds_half])
+    tolerance = 1e-2 if n_earlier else 3e-4
     lowest, highest = (np.clip(start + sign * limit, -_LIMIT, _LIMIT) for sign in (-1, 1))
-
-    def minimum() -> NDArray[np.float64]:
-        """Return the best point within the bounds, by an optimizer without BLAS and its threads."""
-        point: NDArray[np.float64] = np.clip(start, lowest, highest)
-        unit = limit[free]
-        corners = [-_STEP if point[i] + _STEP * limit[i] > highest[i] else _STEP for i in free]
-
-        def value(steps: NDArray[np.float64]) -> float:
-            moved = point.copy()
-            moved[free] += steps * unit
-            return cross_entropy(moved)
-
-        best = minimize(
-            value,
-            np.zeros(len(free)),
-            method="Nelder-Mead",
-            bounds=list(
-                zip((lowest - point)[free] / unit, (highest - point)[free] / unit, strict=True)
-            ),
-            options={
-                "initial_simplex": np.vstack([0 * unit, np.diag(corners)]),
-                "xatol": tolerance,
-                "fatol": 1e-7,
-            },
-        )
-        point[free] += best.x * unit
-        return point
-
-    point = minimum()
-    while (
-        finds_half
-        and point[1] > lowest[1]
-        and _costs_labels(loss, scored, logits(numbers_at(point)))
-    ):
+    while True:
+        point = _minimum(objective, start, (lowest, highest), limit, free, tolerance)
+        if not (finds_half and point[1] > lowest[1]):
+            break
+        if not _costs_labels(loss, scored, logits(numbers_at(point))):
+            break
         highest[1] = max(point[1] - _STEP * limit[1] / 2, lowest[1])
-        point = minimum()
     loss.inverse_temperature, calibration.half = numbers_at(point)
+
+
+def _cross_entropy(
+    loss: Loss,
+    logits: NDArray[np.float64],
+    targets: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> float:
+    """Return the weighted cross-entropy of logits, of shape (n_rows, n_classes) as targets."""
+    if loss.multilabel:
+        return float((weights * (np.logaddexp(0, logits) - targets * logits)).sum())
+    largest = logits.max(axis=1, keepdims=True)
+    normalizers = largest + np.log(np.exp(logits - largest).sum(axis=1, keepdims=True))
+    return float((weights * (normalizers - (targets * logits).sum(axis=1, keepdims=True))).sum())
+
+
+def _minimum(
+    objective: Callable[[NDArray[np.float64]], float],
+    start: NDArray[np.float64],
+    bounds: tuple[NDArray[np.float64], NDArray[np.float64]],
+    limit: NDArray[np.float64],
+    free: NDArray[np.intp],
+    tolerance: float,
+) -> NDArray[np.float64]:
+    """Return the best point within the bounds, by an optimizer without BLAS and its threads.
+
+    Only the ``free`` coordinates differ from ``start``; steps and tolerance are relative to
+    ``limit``.
+    """
+    lowest, highest = bounds
+    point: NDArray[np.float64] = np.clip(start, lowest, highest)
+    unit = limit[free]
+    corners = [-_STEP if point[i] + _STEP * limit[i] > highest[i] else _STEP for i in free]
+
+    def value(steps: NDArray[np.float64]) -> float:
+        moved = point.copy()
+        moved[free] += steps * unit
+        return objective(moved)
+
+    best = minimize(
+        value,
+        np.zeros(len(free)),
+        method="Nelder-Mead",
+        bounds=list(
+            zip((lowest - point)[free] / unit, (highest - point)[free] / unit, strict=True)
+        ),
+        options={
+            "initial_simplex": np.vstack([0 * unit, np.diag(corners)]),
+            "xatol": tolerance,
+            "fatol": 1e-7,
+        },
+    )
+    point[free] += best.x * unit
+    return point
 
 
 def _costs_labels(loss: Loss, scored: Scored, logits: NDArray[np.float64]) -> bool:

@@ -62,10 +62,8 @@ def fit_net(
     generator = np.random.default_rng(settings.seed)
     options = {"shuffle": settings.schedule.shuffle, "generator": generator} | dict(batch_options)
     with _configured(net, valid, settings, optimizer, loss, options):
-        n_batches, n_done = (
-            len(net.get_iterator(train, training=True)),
-            len(net.history) - resumed.first_epoch,
-        )
+        n_batches = len(net.get_iterator(train, training=True))
+        n_done = len(net.history) - resumed.first_epoch
         n_steps = settings.max_epochs * n_batches
         held_out = None if settings.only_scores else valid
         averages = settings.schedule.average and held_out is None
@@ -96,23 +94,7 @@ def fit_net(
             callbacks.append(EpochBar(n_batches + n_valid_batches, detect_notebook=False))
         net.max_epochs, net.callbacks = settings.max_epochs - n_done, [*callbacks, *last_callbacks]
         net.initialize_callbacks()
-        used = [callback for _, callback in net.callbacks_]
-        if net.has_sparse_gradients and any(
-            isinstance(callback, GradientNormClipping) for callback in used
-        ):
-            raise ValueError(
-                "GradientNormClipping cannot clip sparse gradients. Set max_grad_norm where the "
-                "estimator has it, or call sklearn_hashnlp.optim.clip_grad_norm_ in "
-                "on_grad_computed of a callback of your own."
-            )
-        if schedule.decay == "linear" and any(
-            isinstance(callback, LRScheduler) for callback in used
-        ):
-            warnings.warn(
-                "The learning rates of the linear decay are multiplied by those of the callback "
-                "LRScheduler. Set a schedule with decay='constant' to use the callback's alone.",
-                stacklevel=level_of_user(),
-            )
+        _check_callbacks(net, settings)
         if settings.verbose > 2:
             print(_describe(net, train, valid, settings, n_steps))
         net.notify("on_train_begin", X=train, y=None)
@@ -124,6 +106,23 @@ def fit_net(
     if averages:
         # averages are only used with row-wise optimizers
         optimizer.load_average()  # type: ignore[attr-defined]
+
+
+def _check_callbacks(net: Net, settings: TrainingSettings) -> None:
+    """Refuse a callback that clips sparse gradients; warn of one that sets learning rates, too."""
+    used = [callback for _, callback in net.callbacks_]
+    if net.has_sparse_gradients and any(isinstance(one, GradientNormClipping) for one in used):
+        raise ValueError(
+            "GradientNormClipping cannot clip sparse gradients. Set max_grad_norm where the "
+            "estimator has it, or call sklearn_hashnlp.optim.clip_grad_norm_ in "
+            "on_grad_computed of a callback of your own."
+        )
+    if settings.schedule.decay == "linear" and any(isinstance(one, LRScheduler) for one in used):
+        warnings.warn(
+            "The learning rates of the linear decay are multiplied by those of the callback "
+            "LRScheduler. Set a schedule with decay='constant' to use the callback's alone.",
+            stacklevel=level_of_user(),
+        )
 
 
 @dataclass(eq=False, repr=False)
