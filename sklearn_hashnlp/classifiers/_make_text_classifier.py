@@ -1,8 +1,9 @@
-"""make_text_classifier: a pipeline from strings to labels."""
+"""make_text_classifier: a pipeline from strings to labels, and its state without ``pretrained``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from inspect import signature
 from typing import Any, Final, Literal, TypeAlias
@@ -103,17 +104,17 @@ def make_text_classifier(
 
 
 MODEL_PARAMETERS: Final = (
-    *(
-        "n_buckets",
-        "n_hashes",
-        "n_embeddings",
-        "embedding_dim",
-        "hidden_layer_sizes",
-        "loss",
-        "solver",
-        "class_weight",
-    ),
-    *("learning_rate", "max_epochs", "early_stopping"),
+    "n_buckets",
+    "n_hashes",
+    "n_embeddings",
+    "embedding_dim",
+    "hidden_layer_sizes",
+    "loss",
+    "solver",
+    "class_weight",
+    "learning_rate",
+    "max_epochs",
+    "early_stopping",
 )
 """Parameters of the model, which must have their defaults if ``classifier`` is given."""
 _PASSED_ON = ("device", "random_state", "verbose")
@@ -184,3 +185,52 @@ def _classifier(parameters: Mapping[str, Any], caller: str) -> HashEmbeddingClas
     return classifier.set_params(
         **{name: passed_on[name] for name in _PASSED_ON if set_there[name] == defaults[name]}
     )
+
+
+@contextmanager
+def named_in_errors(estimator: Any) -> Iterator[None]:
+    """Name an estimator in its classifier's errors, unless the user has made the classifier."""
+    try:
+        yield
+    except Exception as error:
+        if estimator.classifier is None:
+            inner, outer = HashEmbeddingClassifier.__name__, type(estimator).__name__
+            error.args = tuple(
+                arg.replace(inner, outer) if isinstance(arg, str) else arg for arg in error.args
+            )
+        raise
+
+
+def pretrained_of(pipeline: Pipeline) -> Any:
+    """Return the pretrained model that the vectorizer of a pipeline has, or None."""
+    vectorizer = pipeline[0]
+    return vectorizer.encoder.estimator if isinstance(vectorizer, NgramVectorUnion) else None
+
+
+def without_pretrained(pipeline: Pipeline) -> tuple[Pipeline, dict[str, float]]:
+    """Return a fitted pipeline to save, and what else its pretrained model needs.
+
+    The model itself, which may be large, is saved as a parameter, once.
+    """
+    vectorizer = pipeline[0]
+    if not isinstance(vectorizer, NgramVectorUnion):
+        return pipeline, {}
+    counts = Pipeline([("vectorizer", vectorizer.vectorizer_), pipeline.steps[-1]])
+    return counts, {"norm_ratio": vectorizer.norm_ratio_}
+
+
+def with_pretrained(values: Mapping[str, Any], pretrained: Any) -> Pipeline:
+    """Load what :func:`without_pretrained` returned."""
+    pipeline: Pipeline = values["pipeline"]
+    is_pair = (
+        isinstance(pipeline, Pipeline) and len(pipeline) == 2 and hasattr(pipeline[0], "transform")
+    )
+    if not is_pair or not isinstance(pipeline[-1], HashEmbeddingClassifier):
+        raise ValueError(
+            "The pipeline of a TextClassifier must be a vectorizer and a HashEmbeddingClassifier."
+        )
+    if "norm_ratio" not in values:
+        return pipeline
+    union = NgramVectorUnion(clone(pipeline[0]), FrozenEstimator(pretrained))
+    union._set_model_state({"vectorizer": pipeline[0], "norm_ratio": values["norm_ratio"]}, {})
+    return Pipeline([("vectorizer", union), pipeline.steps[-1]])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import copy
 from functools import partial
 from numbers import Integral
@@ -12,8 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
-from sklearn.base import clone
-from sklearn.frozen import FrozenEstimator
 
 from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import (
@@ -31,13 +28,16 @@ from sklearn_hashnlp.classifiers._make_text_classifier import (
     MODEL_PARAMETERS,
     Features,
     build_pipeline,
+    named_in_errors,
+    pretrained_of,
+    with_pretrained,
+    without_pretrained,
 )
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice, SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._text_scorer import TextScorer
 from sklearn_hashnlp.text._count_ngrams import check_ngram_range
 from sklearn_hashnlp.text._documents import as_documents
-from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._text_vectorizer import with_n_jobs
 from sklearn_hashnlp.training._check_unchanged import check_unchanged
 from sklearn_hashnlp.training._estimator import HistoryTable
@@ -48,13 +48,13 @@ if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
 
-# without types
+# scikit-learn has no types
 class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # type: ignore[misc]
     r"""Classify texts: strings in, labels out, with one or multiple labels per text.
 
-    Counts hashed n-grams and classifies them through hash embeddings, without a vocabulary, with
-    good default parameters. It is the pipeline of :func:`make_text_classifier` as one estimator,
-    with parameters that a grid search can set by name.
+    Counts hashed n-grams and classifies them through hash embeddings [1]_, without a vocabulary,
+    with good default parameters. It is the pipeline of :func:`make_text_classifier` as one
+    estimator, with parameters that a grid search can set by name.
 
     Parameters
     ----------
@@ -91,33 +91,30 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     n_embeddings : int, default=2**20
         Number of rows of the importance table.
     embedding_dim : int or "auto", default="auto"
-        Dimension of the embeddings; d in the paper. ``"auto"``: the number of classes but at most
-        32, from 1,024 classes on their square root but at most 128; rounded up to a multiple of 4.
-        With hidden layers 20.
+        Dimension of the embeddings. ``"auto"``: the number of classes but at most 32, from 1,024
+        classes on about their square root; see :class:`HashEmbeddingClassifier`.
     hidden_layer_sizes : tuple of int, default=()
         Sizes of the hidden layers between document vector and output, each with batch normalization
         and ReLU; the reference implementation has (1000, 1000, 1000).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid", "soft_softmax"}, default="auto"
-        Loss function. ``"softmax"``: cross-entropy. ``"ova"``: one-vs-rest binary cross-entropy,
-        also for multi-label classification. ``"hinge"``: one-vs-rest squared hinge loss, as in a
-        linear support vector machine. ``"hsigmoid"``: hierarchical softmax, which is faster with
-        many thousands of classes. ``"auto"``: ``"ova"`` in multi-label classification, else the
-        squared hinge loss with few texts or many labels, else cross-entropy, see
-        :class:`HashEmbeddingClassifier`. ``"soft_softmax"``: cross-entropy with soft labels, of
-        which ``y`` has a probability for each class.
+        Loss function, see :class:`HashEmbeddingClassifier`. ``"softmax"``: cross-entropy.
+        ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
+        ``"hinge"``: one-vs-rest squared hinge loss. ``"hsigmoid"``: hierarchical softmax, which is
+        faster with many thousands of classes. ``"auto"``: ``"ova"`` in multi-label classification,
+        else ``"hinge"`` with few texts or many labels, else ``"softmax"``. ``"soft_softmax"``:
+        cross-entropy with soft labels, of which ``y`` has a probability for each class.
     solver : {"auto", "dual", "sgd"}, default="auto"
         How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients.
         ``"auto"`` is ``"dual"`` for the squared hinge loss if no parameter requires stochastic
-        gradients, see :class:`HashEmbeddingClassifier`; the loss is the same. Here hidden layers,
-        ``early_stopping``, ``device="cuda"``, and a ``learning_rate``, ``max_epochs`` or
-        ``embedding_dim`` (below the number of classes) other than the default select ``"sgd"``; in
-        a search over one of them set ``solver="sgd"`` for all points.
+        gradients, see :class:`HashEmbeddingClassifier`. Here hidden layers, ``early_stopping``,
+        ``device="cuda"``, and a ``learning_rate``, ``max_epochs`` or ``embedding_dim`` (below the
+        number of classes) other than the default do; in a search over one of them set
+        ``solver="sgd"`` for all points.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, 1 for labels that are not in the dict; see
         :class:`HashEmbeddingClassifier`.
     learning_rate : float, default=0.2
-        Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden
-        layers. Another value than the default selects ``"sgd"``, see ``solver``.
+        Learning rate; hidden and output layers use a tenth of it if there are hidden layers.
     max_epochs : int or "auto", default="auto"
         Number of epochs of ``"sgd"``. ``"auto"``: 1 from 20,000 texts on; with fewer until the
         training loss no longer falls; see :class:`HashEmbeddingClassifier`.
@@ -166,17 +163,12 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     See Also
     --------
     make_text_classifier : The same as a ``Pipeline``, with steps to use around a
-        ``ColumnTransformer`` for text and
-        other columns.
+        ``ColumnTransformer`` for text and other columns.
     HashEmbeddingClassifier : The classifier of rows inside.
     sklearn_hashnlp.text.distort_texts : Adds typing errors to texts, for data augmentation.
 
     Notes
     -----
-    ``y`` has one label per text; or a list (or tuple, or set) of labels for each text, which may be
-    empty; or it is an indicator matrix, an array, sparse matrix or data frame. ``predict`` returns
-    labels in the same form.
-
     In cross-validation with lists of labels pass ``cv=KFold(5)``: stratified splitters refuse
     lists.
 
@@ -287,8 +279,9 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         y : array-like or lists of labels of shape (n_texts,), or \
                 {array-like, sparse matrix, data frame} of shape (n_texts, n_classes)
             Labels: strings, integers or bools, one per text; or, with ``loss="auto"`` or ``"ova"``,
-            a list of labels per text, or an indicator matrix; or, with ``loss="soft_softmax"``, the
-            probability of each class: at least 0, with a sum of 1 for each text.
+            a list (or tuple, or set) of labels per text, which may be empty, or an indicator
+            matrix; or, with ``loss="soft_softmax"``, the probability of each class: at least 0,
+            with a sum of 1 for each text. ``predict`` returns labels in the same form.
         sample_weight : array-like of shape (n_texts,), default=None
             Weights of the texts, at least 0: the loss of each text is multiplied by its weight;
             None is 1. Texts of weight 0 are ignored. With the dual solver larger weights mean less
@@ -305,7 +298,6 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         Returns
         -------
         self : TextClassifier
-            The fitted classifier.
 
         Raises
         ------
@@ -315,19 +307,13 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         TypeError
             If a text is not a ``str``.
         """
-        resumes = (
-            self.classifier is not None
-            and self.classifier.warm_start
-            and hasattr(self, "pipeline_")
-        )
+        is_warm = self.classifier is not None and self.classifier.warm_start
+        resumes = is_warm and hasattr(self, "pipeline_")
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
         # the vectorizer would count texts of weight 0
         labels = y if sample_weight is None else None
-        rows = (
-            self._rows(X, pipeline)
-            if resumes
-            else self._count(partial(pipeline[0].fit_transform, y=labels), X)
-        )
+        count = partial(pipeline[0].fit_transform, y=labels)
+        rows = self._rows(X, pipeline) if resumes else self._count(count, X)
 
         def whole(classifier: HashEmbeddingClassifier) -> TextClassifier:
             model = copy(self)
@@ -339,7 +325,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             validation_data = self._rows(validation_data[0], pipeline), validation_data[1]
         own = pipeline[-1].callbacks
         try:
-            with self._named_in_errors():
+            with named_in_errors(self):
                 pipeline[-1].set_params(callbacks=[*(own or []), *(callbacks or [])] or None)
                 pipeline[-1].fit(
                     rows,
@@ -383,7 +369,6 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         Returns
         -------
         self : TextClassifier
-            The fitted classifier.
 
         Raises
         ------
@@ -408,7 +393,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             self._count(pipeline[0]._begin_stream, X) if starts_union else self._rows(X, pipeline)
         )
         try:
-            with self._named_in_errors():
+            with named_in_errors(self):
                 pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
         finally:
             self._keep(pipeline)
@@ -468,7 +453,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             scored = self._scorer().score(texts, self.n_jobs, with_scores=with_scores)
             if scored is not None:
                 return scored
-        with self._named_in_errors():
+        with named_in_errors(self):
             return of_counts(classifier, self._rows(texts))
 
     def _scorer(self) -> TextScorer:
@@ -478,7 +463,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     def _topk(self, X: Any, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         if self._fitted()._loss.has_temperature:
             return super()._topk(X, k)
-        with self._named_in_errors():
+        with named_in_errors(self):
             return self._fitted()._topk(self._rows(X), k)
 
     @property
@@ -525,7 +510,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
     def _check_parameters(self) -> None:
         """Check the parameters of the classifier inside, and its combinations with others."""
-        with self._named_in_errors():
+        with named_in_errors(self):
             self._new_pipeline()[-1].check_parameters()
 
     def _updated_pipeline(self) -> Pipeline:
@@ -536,23 +521,8 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         pipeline[-1].set_params(**self._new_pipeline()[-1].get_params(deep=False))
         return pipeline
 
-    @contextmanager
-    def _named_in_errors(self) -> Iterator[None]:
-        """Name this class in the classifier's errors, unless the user has made the classifier."""
-        try:
-            yield
-        except Exception as error:
-            if self.classifier is None:
-                inner, outer = HashEmbeddingClassifier.__name__, type(self).__name__
-                error.args = tuple(
-                    arg.replace(inner, outer) if isinstance(arg, str) else arg for arg in error.args
-                )
-            raise
-
     def _check_pretrained(self) -> None:
-        vectorizer = self.pipeline_[0]
-        fitted = vectorizer.encoder.estimator if isinstance(vectorizer, NgramVectorUnion) else None
-        if fitted is not self.pretrained:
+        if pretrained_of(self.pipeline_) is not self.pretrained:
             raise ValueError(
                 f"{type(self).__name__}: pretrained was changed after fit. Set it back, or fit "
                 "anew."
@@ -587,37 +557,13 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         self._check_pretrained()
-        vectorizer, pipeline = self.pipeline_[0], self.pipeline_
-        if not isinstance(vectorizer, NgramVectorUnion):
-            return {"pipeline": pipeline, "features": self._fitted_features}, {}
-        # The encoder, which may be large, is saved as a parameter, once.
-        pipeline = Pipeline([("vectorizer", vectorizer.vectorizer_), pipeline.steps[-1]])
-        ratio = {"norm_ratio": vectorizer.norm_ratio_}
+        pipeline, ratio = without_pretrained(self.pipeline_)
         return {"pipeline": pipeline, "features": self._fitted_features} | ratio, {}
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        pipeline = values["pipeline"]
-        is_pair = (
-            isinstance(pipeline, Pipeline)
-            and len(pipeline) == 2
-            and hasattr(pipeline[0], "transform")
-        )
-        if not is_pair or not isinstance(pipeline[-1], HashEmbeddingClassifier):
-            raise ValueError(
-                "The pipeline of a TextClassifier must be a vectorizer and a "
-                "HashEmbeddingClassifier."
-            )
-        if "norm_ratio" in values:
-            union = NgramVectorUnion(clone(pipeline[0]), FrozenEstimator(self.pretrained))
-            union._set_model_state(
-                {"vectorizer": pipeline[0], "norm_ratio": values["norm_ratio"]}, {}
-            )
-            pipeline = Pipeline([("vectorizer", union), pipeline.steps[-1]])
         fitted = dict(values["features"])
-        self.pipeline_, self._fitted_features = (
-            pipeline,
-            fitted | {"ngram_range": tuple(fitted["ngram_range"])},
-        )
+        self.pipeline_ = with_pretrained(values, self.pretrained)
+        self._fitted_features = fitted | {"ngram_range": tuple(fitted["ngram_range"])}
 
     def __sklearn_clone__(self) -> Self:
         without = copy(self)
