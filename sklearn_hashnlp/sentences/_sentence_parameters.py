@@ -20,17 +20,16 @@ _MAX_KEY_BITS = 48
 # Parameters that may change after an interruption: they do not affect the weights, since seeds have
 # been drawn.
 _FREE = {
-    *(
-        "callbacks",
-        "checkpoint_dir",
-        "checkpoint_every",
-        "device",
-        "n_jobs",
-        "random_state",
-        "resume",
-        "scoring",
-    ),
-    *("sentence_splitter", "verbose"),
+    "callbacks",
+    "checkpoint_dir",
+    "checkpoint_every",
+    "device",
+    "n_jobs",
+    "random_state",
+    "resume",
+    "scoring",
+    "sentence_splitter",
+    "verbose",
 }
 
 
