@@ -29,8 +29,9 @@ IDEAS = (
         "file",
         (),
         (
-            r"(?i)evidence|enough_|\bcrop|with_prior|\(1(\.0)? - \w+\) \* .*prior|prior.* \* \(1(\.0)? - "
-            r"|how (much|little) (a|each|one|the) (text|row)|(length|share|weight)s? of (\w+ )?known (n-gram|column)",
+            r"(?i)evidence|enough_|\bcrop|with_prior|\(1(\.0)? - \w+\) \* .*prior"
+            r"|prior.* \* \(1(\.0)? - |how (much|little) (a|each|one|the) (text|row)"
+            r"|(length|share|weight)s? of (\w+ )?known (n-gram|column)",
         ),
     ),
     Idea(

@@ -203,7 +203,10 @@ def run(code: str) -> str:
 
 
 def test_the_package_itself_loads_next_to_nothing():
-    code = "import sys, sklearn_hashnlp; print([m for m in ('torch', 'numpy', 'sklearn', 'typer') if m in sys.modules])"
+    code = (
+        "import sys, sklearn_hashnlp; print([m for m in ('torch', 'numpy', 'sklearn', 'typer') if "
+        "m in sys.modules])"
+    )
     assert run(code).strip() == "[]"
 
 

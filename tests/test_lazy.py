@@ -11,7 +11,8 @@ import pytest
 PACKAGE = {
     "__init__.py": "from sklearn_hashnlp._lazy import lazy_names\n"
     "__getattr__, __dir__, __all__ = lazy_names(__name__)\n",
-    "__init__.pyi": "from late import folder as folder\nfrom late._names import There as There, Absent as Absent\n"
+    "__init__.pyi": "from late import folder as folder\n"
+    "from late._names import There as There, Absent as Absent\n"
     '__all__ = ["There"]\n',
     "_names.py": "class There: ...\n",
     "folder.py": "import math\nmath.no_such_function\n",
@@ -45,7 +46,10 @@ def test_an_attribute_error_of_an_import_is_told(late):
 
 
 def test_kernels_that_are_not_compiled_are_named():
-    code = "import sys; sys.modules['sklearn_hashnlp.kernels._native'] = None; import sklearn_hashnlp.kernels"
+    code = (
+        "import sys; sys.modules['sklearn_hashnlp.kernels._native'] = None; "
+        "import sklearn_hashnlp.kernels"
+    )
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )

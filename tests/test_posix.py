@@ -114,7 +114,8 @@ def test_folders_of_drives_that_cannot_flush_them(
 WITHOUT_POSIX = """
 import mmap, os, signal, sys, tempfile
 import joblib, rich, safetensors.numpy, scipy.sparse, skorch, sklearn.ensemble, torch, typer
-import sklearn.feature_extraction.text, multiprocessing.connection, multiprocessing.popen_spawn_posix, subprocess
+import sklearn.feature_extraction.text, subprocess
+import multiprocessing.connection, multiprocessing.popen_spawn_posix
 
 BLOCKED = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 
@@ -127,7 +128,9 @@ class Absent:
 for name in BLOCKED & set(sys.modules):
     del sys.modules[name]
 sys.meta_path.insert(0, Absent)
-for name in ("register_at_fork", "sched_getaffinity", "sched_setaffinity", "O_DIRECTORY", "geteuid", "getuid", "uname"):
+for name in ("register_at_fork", "sched_getaffinity", "sched_setaffinity", "O_DIRECTORY"):
+    delattr(os, name)
+for name in ("geteuid", "getuid", "uname"):
     delattr(os, name)
 for name in ("MAP_ANONYMOUS", "MAP_PRIVATE", "MADV_HUGEPAGE", "MADV_NOHUGEPAGE"):
     delattr(mmap, name)
@@ -137,7 +140,8 @@ for name in ("SIGKILL", "SIGHUP", "SIGALRM", "SIGUSR1"):
 import importlib, pkgutil
 import numpy as np
 import sklearn_hashnlp
-modules = [module.name for module in pkgutil.walk_packages(sklearn_hashnlp.__path__, "sklearn_hashnlp.")]
+walked = pkgutil.walk_packages(sklearn_hashnlp.__path__, "sklearn_hashnlp.")
+modules = [module.name for module in walked]
 for name in modules:
     if not name.endswith(("__main__", "_wikitext", "_standalone_predictor")):
         importlib.import_module(name)

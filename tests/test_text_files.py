@@ -77,7 +77,9 @@ def test_wrong_encodings_are_named_with_line_and_remedy(tmp_path: Path) -> None:
     path.write_bytes(b"label,text\na,b\na,caf\xe9\n")
     with pytest.raises(
         ValueError,
-        match=r"a\.csv, line 3: expected UTF-8, but byte 6 of the line is 0xe9\. .*encoding='cp1252'",
+        match=(
+            r"a\.csv, line 3: expected UTF-8, but byte 6 of the line is 0xe9\. .*encoding='cp1252'"
+        ),
     ):
         list(read_lines(path))
     path.write_bytes("label,text\n".encode("utf-16"))

@@ -24,7 +24,8 @@ from sklearn_hashnlp._threads import (
 
 POOLS = """
 import threading
-from sklearn_hashnlp._threads import map_blocks, map_in_background, map_in_order, prefetch, run_in_background
+from sklearn_hashnlp._threads import map_blocks, map_in_background, map_in_order
+from sklearn_hashnlp._threads import prefetch, run_in_background
 
 def compute():
     rows = []

@@ -62,7 +62,8 @@ TEXTS = ["a fine and dull film", "long", "", "nothing known 123"]
 first, second, *folders = sys.argv[1:]
 for folder in map(Path, folders):
     expected = np.load(folder / "expected.npy")
-    models = [load_model(folder / "model"), load_model(folder / "full"), pickle.loads((folder / "pickle").read_bytes())]
+    models = [load_model(folder / "model"), load_model(folder / "full")]
+    models.append(pickle.loads((folder / "pickle").read_bytes()))
     models.append(pickle.loads(pickle.dumps(models[1])))
     for model in models:
         assert np.array_equal(model.predict_proba(TEXTS), expected)
@@ -84,7 +85,8 @@ import sklearn_hashnlp
 from sklearn_hashnlp import KneserNeyLanguageModel, TextClassifier
 from sklearn_hashnlp.cli import main
 from sklearn_hashnlp.text import CharNgramFeaturizer, HashingNgramVectorizer, SGNNProjector
-vectorizer, featurizer = HashingNgramVectorizer(n_features=8), sklearn_hashnlp.CharNgramFeaturizer(n_features=8)
+vectorizer = HashingNgramVectorizer(n_features=8)
+featurizer = sklearn_hashnlp.CharNgramFeaturizer(n_features=8)
 print(vectorizer.transform(["a text"]).shape, featurizer.transform(["a text"]).shape)
 print(SGNNProjector().transform(CharNgramFeaturizer().transform(["a text"])).shape)
 from sklearn_hashnlp.language import _base_language_model, _corpus, _tokenizer

@@ -52,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options, data, path = parser.read(arguments)
     measured: dict[str, dict[str, Any]] = {}
     print(
-        f"{'':9}{'':28}{'texts':>8}{'n-grams':>12}{'fit s':>8}{'transform s':>13}{'fit MiB':>9}{'both MiB':>10}"
+        f"{'':9}{'':28}{'texts':>8}{'n-grams':>12}{'fit s':>8}{'transform s':>13}{'fit MiB':>9}"
+        f"{'both MiB':>10}"
     )
     for name in options.sets:
         few = replace(data, rows=min(options.peer_rows, data.rows or options.peer_rows))
@@ -62,7 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             one = in_new_process(measure, rows, name, method)
             measured[name][method if rows is data else f"{method}, some rows"] = one
             print(
-                f"{name:9}{method:28}{one['texts']:8,}{one['n-grams']:12,}{one['fit s']:8.2f}{one['transform s']:13.2f}{one['fit growth MiB']:9,.0f}{one['growth MiB']:10,.0f}",
+                (
+                    f"{name:9}{method:28}{one['texts']:8,}{one['n-grams']:12,}{one['fit s']:8.2f}"
+                    f"{one['transform s']:13.2f}{one['fit growth MiB']:9,.0f}"
+                    f"{one['growth MiB']:10,.0f}"
+                ),
                 flush=True,
             )
         same = (

@@ -224,12 +224,15 @@ def tables() -> dict[str, str]:
     return {"comparisons": "\n\n".join(parts)}
 
 
-_HEAD = """\
-The first column compares this package with the other program, in times or in percentage points. The other is better in
-{n_losses} rows, which stand once more in [a table of their own](#where-others-are-better).
-
-**Machine:** {machine}. Seconds vary with what else runs on it; ratios, of both programs in one run, vary less.
-**Versions:** {versions}."""
+_HEAD = (
+    "The first column compares this package with the other program, in times or in percentage "
+    "points. The other is better in\n"
+    "{n_losses} rows, which stand once more in [a table of their own](#where-others-are-better).\n"
+    "\n"
+    "**Machine:** {machine}. Seconds vary with what else runs on it; ratios, of both programs in "
+    "one run, vary less.\n"
+    "**Versions:** {versions}."
+)
 _SPEED_TEXT = (
     f"Seconds, or texts per second, with {_AG} where nothing else is said. fastText has 10,000,000 "
     "buckets, as published, or 2,000,000; its learning rate and number of epochs were chosen on "

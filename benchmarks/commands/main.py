@@ -29,8 +29,8 @@ _EXPECTED = (OSError, ValueError, TypeError, ImportError, MemoryError, RuntimeEr
 _MAX_SEED = 2**32 - 1
 _PIPE_CLOSED = 141
 _DESCRIPTION = f"""\
-List, run and report experiments, which are recipes with settings and seeds, and benchmarks, which are scripts with
-options of their own.
+List, run and report experiments, which are recipes with settings and seeds, and benchmarks, which
+are scripts with options of their own.
 
   {PROGRAM} list                            all experiments and benchmarks
   {PROGRAM} list reversal                   one experiment, with its settings
@@ -49,13 +49,14 @@ Run experiments, and print their tables, or a benchmark.
   {PROGRAM} run my_module:MY_RECIPE -o results.jsonl
   {PROGRAM} run bench_vectorizers -- --rounds 3
 
-Results are JSON lines with the experiment, settings, seed, date, commit, machine and versions, written as soon as they
-are computed. After an interruption (Ctrl-C, kill, power failure) the same command resumes: finished results in the file
-are not computed again, and all results are the same as without the interruption, except for times. Checkpoints of
-unfinished runs are in the folder FILE.parts.
+Results are JSON lines with the experiment, settings, seed, date, commit, machine and versions,
+written as soon as they are computed. After an interruption (Ctrl-C, kill, power failure) the same
+command resumes: finished results in the file are not computed again, and all results are the same
+as without the interruption, except for times. Checkpoints of unfinished runs are in the folder
+FILE.parts.
 
-One file can have results of many experiments; a run is identified by its settings and seed. If one of several runs
-fails, the others continue. All arguments after the name of a benchmark are its own.
+One file can have results of many experiments; a run is identified by its settings and seed. If one
+of several runs fails, the others continue. All arguments after the name of a benchmark are its own.
 """
 _FETCH = f"""\
 Download data sets of Zhang, Zhao and LeCun (2015), and print their folders.
@@ -72,9 +73,9 @@ Print tables of results, with the published ones.
   {PROGRAM} report mine.jsonl yours.jsonl --recipe my_module:MY_RECIPE
   {PROGRAM} report benchmarks/results/serving.json
 
-FILE is the output of `{PROGRAM} run`, finished or not, or the JSON of a benchmark. Related experiments are in one
-table; results of --quick and of other settings are in rows of their own. If several files have results of the same
-settings and seed, the last FILE counts.
+FILE is the output of `{PROGRAM} run`, finished or not, or the JSON of a benchmark. Related
+experiments are in one table; results of --quick and of other settings are in rows of their own. If
+several files have results of the same settings and seed, the last FILE counts.
 """
 
 

@@ -61,7 +61,10 @@ from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training import StepLog, TimeLimit
 
 RESULT = "sentence_encoder.json"
-CONTENT = "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv"
+CONTENT = (
+    "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and "
+    "test.csv"
+)
 PAGE = "sentence_encoder.md"
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 PARTS = ("training", "similarity", "classification", "retrieval", "speed", "ablation", "defaults")

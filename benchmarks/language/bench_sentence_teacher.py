@@ -48,7 +48,10 @@ from sklearn_hashnlp import load_model, save_model
 from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
 
 RESULT = "sentence_teacher.json"
-CONTENT = "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and test.csv"
+CONTENT = (
+    "wikipedia/paragraphs.txt, stsb/dev.csv and trec/, sst2/ and imdb/, each with train.csv and "
+    "test.csv"
+)
 PAGE = "sentence_encoder.md"
 SETS = ("trec", "sst2", "imdb")
 MEGABYTE = 2**20

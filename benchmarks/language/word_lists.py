@@ -94,7 +94,9 @@ RELATIONS: dict[str, str] = {
 
 GROUPS: dict[str, str] = {
     "color": "red blue green yellow white black brown orange purple pink grey gray silver gold",
-    "month": "january february march april may june july august september october november december",
+    "month": (
+        "january february march april may june july august september october november december"
+    ),
     "weekday": "monday tuesday wednesday thursday friday saturday sunday",
     "number": "two three four five six seven eight nine ten eleven twelve twenty thirty",
     "ordinal": "first second third fourth fifth sixth seventh eighth ninth tenth",
@@ -129,34 +131,48 @@ GROUPS: dict[str, str] = {
         "football soccer basketball baseball hockey tennis rugby cricket golf volleyball boxing "
         "wrestling swimming cycling handball"
     ),
-    "musical instrument": "guitar piano violin drums bass flute trumpet saxophone cello organ keyboards clarinet harp",
+    "musical instrument": (
+        "guitar piano violin drums bass flute trumpet saxophone cello organ keyboards clarinet harp"
+    ),
     "music genre": "rock pop jazz blues metal punk folk country hop classical soul disco reggae",
     "profession": (
         "lawyer doctor teacher engineer journalist architect physician nurse farmer soldier "
         "merchant banker photographer painter sculptor"
     ),
-    "writer": "poet novelist writer author playwright screenwriter essayist historian journalist critic",
+    "writer": (
+        "poet novelist writer author playwright screenwriter essayist historian journalist critic"
+    ),
     "religion": "christianity islam judaism buddhism catholicism",
     "science": (
         "physics chemistry biology mathematics astronomy geology psychology sociology economics "
         "philosophy linguistics medicine"
     ),
-    "part of the body": "head neck arm leg hand foot finger eye ear nose mouth tooth tongue shoulder knee chest",
+    "part of the body": (
+        "head neck arm leg hand foot finger eye ear nose mouth tooth tongue shoulder knee chest"
+    ),
     "vehicle": "car truck bus train bicycle motorcycle aircraft helicopter ship boat tram taxi",
     "metal": "gold silver iron copper steel lead zinc tin aluminum nickel",
     "building": "church castle palace temple mosque cathedral chapel monastery tower mansion abbey",
     "education": "school university college academy institute seminary",
-    "military rank": "captain major colonel general lieutenant sergeant admiral commander brigadier",
+    "military rank": (
+        "captain major colonel general lieutenant sergeant admiral commander brigadier"
+    ),
     "title of nobility": "king queen prince princess duke duchess emperor empress baron earl count",
     "body of water": "river lake sea ocean stream creek bay lagoon pond canal",
     "landform": "mountain hill valley forest desert plain plateau island peninsula cliff",
     "food": "bread rice meat fish cheese butter milk sugar egg fruit corn wheat potato vegetables",
     "drink": "wine beer coffee tea milk water juice whisky",
-    "unit of length or area": "kilometers miles meters feet inches yards kilometres metres acres hectares",
+    "unit of length or area": (
+        "kilometers miles meters feet inches yards kilometres metres acres hectares"
+    ),
     "direction": "north south east west northeast northwest southeast southwest",
     "clothing": "shirt dress hat coat shoes jacket skirt boots gloves",
-    "first name of a man": "john james william robert thomas charles george henry david michael peter paul richard",
-    "first name of a woman": "mary elizabeth anne margaret catherine sarah jane alice maria anna helen emma",
+    "first name of a man": (
+        "john james william robert thomas charles george henry david michael peter paul richard"
+    ),
+    "first name of a woman": (
+        "mary elizabeth anne margaret catherine sarah jane alice maria anna helen emma"
+    ),
     "plant": "tree flower grass shrub herb fern moss bush",
     "modal": "can could will would may might should must shall",
     "preposition": "in on at by with from under over between through against during",

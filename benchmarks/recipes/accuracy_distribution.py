@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-An ablation: eight embeddings of n-grams are trained on the same rows with the same seed: improved hash embeddings (sum,
-importance appended), the paper's, and the improved ones without appended importance, with medians and with
-concatenation; the standard table of the reference implementation (n rows), and a standard table and a dictionary with
-the same number of parameters as the hash embeddings. Training accuracy is measured under n-gram dropout, as in the
-reference, test accuracy on whole texts. Run it with --seeds 10: differences of both are tested by the exact permutation
-test over seeds (sign flips), corrected for multiple comparisons by Holm's method.
+An ablation: eight embeddings of n-grams are trained on the same rows with the same seed: improved
+hash embeddings (sum, importance appended), the paper's, and the improved ones without appended
+importance, with medians and with concatenation; the standard table of the reference implementation
+(n rows), and a standard table and a dictionary with the same number of parameters as the hash
+embeddings. Training accuracy is measured under n-gram dropout, as in the reference, test accuracy
+on whole texts. Run it with --seeds 10: differences of both are tested by the exact permutation test
+over seeds (sign flips), corrected for multiple comparisons by Holm's method.
 
 Reference: https://github.com/YannDubs/Hash-Embeddings, section "Personal improvements"; its script
-bin/accuracy_distribution.sh divides n and B by 5; all other settings are taken from hash-embed-nodict. Its standard
-embeddings have n rows, five times the parameters; embeddings with the same number of parameters are added here.
+bin/accuracy_distribution.sh divides n and B by 5; all other settings are taken from
+hash-embed-nodict. Its standard embeddings have n rows, five times the parameters; embeddings with
+the same number of parameters are added here.
 
 About three minutes per seed for 36,000 short texts on one core."""
 
@@ -146,7 +148,10 @@ def _draw_row(ax: Axes, row: int, points: Sequence[float], color: str) -> None:
 
 ACCURACY_DISTRIBUTION = Recipe(
     name="accuracy-distribution",
-    summary="Ablation of hash embeddings over seeds: variants, aggregations, equal numbers of parameters",
+    summary=(
+        "Ablation of hash embeddings over seeds: variants, aggregations, equal numbers of "
+        "parameters"
+    ),
     description=_DESCRIPTION,
     settings=AccuracyDistributionSettings(),
     quick=AccuracyDistributionSettings(

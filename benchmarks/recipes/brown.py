@@ -27,30 +27,33 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Test perplexities on the Brown corpus of a Kneser-Ney model, a feed-forward network and both mixed, compared with
-Bengio, Ducharme, Vincent and Jauvin (2003, A neural probabilistic language model): 321 for Kneser-Ney, 312 for the best
-class-based model, 268 for the best network and 252 for it mixed with a trigram model.
+Test perplexities on the Brown corpus of a Kneser-Ney model, a feed-forward network and both mixed,
+compared with Bengio, Ducharme, Vincent and Jauvin (2003, A neural probabilistic language model):
+321 for Kneser-Ney, 312 for the best class-based model, 268 for the best network and 252 for it
+mixed with a trigram model.
 
-As there, the first 800,000 tokens are for training, the next 200,000 for validation, and the rest for the test; a
-sentence belongs to the part that its first token is in. Words that occur 3 times or less are merged into <unk>. By
-default they are counted in the whole corpus, as probably in the paper; with --set vocabulary=train, in the training
-text alone. That makes more words of the test text <unk>, and the perplexity much lower: only models with the same
-vocabulary can be compared.
+As there, the first 800,000 tokens are for training, the next 200,000 for validation, and the rest
+for the test; a sentence belongs to the part that its first token is in. Words that occur 3 times or
+less are merged into <unk>. By default they are counted in the whole corpus, as probably in the
+paper; with --set vocabulary=train, in the training text alone. That makes more words of the test
+text <unk>, and the perplexity much lower: only models with the same vocabulary can be compared.
 
-Upper and lower case differ and punctuation marks are words, as in the paper. Its text has other tokens, and also marks
-for paragraphs. Here every word of a sentence and </s> count, <unk> like any word. After a full stop </s> is nearly
-certain, which lowers the perplexity. Therefore a second test perplexity, the one to compare with the published ones,
-divides the same log-probability, </s> included, by the number of tokens alone.
+Upper and lower case differ and punctuation marks are words, as in the paper. Its text has other
+tokens, and also marks for paragraphs. Here every word of a sentence and </s> count, <unk> like any
+word. After a full stop </s> is nearly certain, which lowers the perplexity. Therefore a second test
+perplexity, the one to compare with the published ones, divides the same log-probability, </s>
+included, by the number of tokens alone.
 
-The network has hashed direct connections and, in addition to its window, a bag of the words before it, also of earlier
-sentences; its tree is learned by a small network before. The weights of the mixture are learned on the validation text
-by expectation maximization, one set of weights or one for each bin of context frequencies, as in the paper. The epoch
-of the network is chosen there, too; its other settings are those of ptb-table, chosen on the Penn Treebank. The network
-reads earlier sentences, which the Kneser-Ney model does not; its mixture with a cache of the recent words does.
+The network has hashed direct connections and, in addition to its window, a bag of the words before
+it, also of earlier sentences; its tree is learned by a small network before. The weights of the
+mixture are learned on the validation text by expectation maximization, one set of weights or one
+for each bin of context frequencies, as in the paper. The epoch of the network is chosen there, too;
+its other settings are those of ptb-table, chosen on the Penn Treebank. The network reads earlier
+sentences, which the Kneser-Ney model does not; its mixture with a cache of the recent words does.
 
-It needs the corpus as a text file with one sentence per line, words separated by spaces; blank lines are skipped. Pass
-it by --set data=FILE, or name it brown/paragraphs.txt in the folder that the environment variable HASHNLP_DATA names.
-A quarter of an hour of processor time."""
+It needs the corpus as a text file with one sentence per line, words separated by spaces; blank
+lines are skipped. Pass it by --set data=FILE, or name it brown/paragraphs.txt in the folder that
+the environment variable HASHNLP_DATA names. A quarter of an hour of processor time."""
 
 _KNESER_NEY = "Kneser-Ney"
 _CACHE = "cache"
@@ -205,7 +208,10 @@ def _tables(results: Sequence[Result]) -> list[Table]:
 
 BROWN = Recipe(
     name="brown",
-    summary="Kneser-Ney, a network with hashed connections and a far context, and mixtures on the Brown corpus",
+    summary=(
+        "Kneser-Ney, a network with hashed connections and a far context, and mixtures on the "
+        "Brown corpus"
+    ),
     description=_DESCRIPTION,
     settings=BrownSettings(),
     quick=_QUICK,

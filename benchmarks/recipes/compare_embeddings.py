@@ -18,24 +18,27 @@ if TYPE_CHECKING:
     from benchmarks.recipes.hash_embedding_trial import CountedTexts
 
 _DESCRIPTION = """\
-Compares embeddings of word n-grams, one of your own among them, as layers of the same network: the sum of the vectors
-of the n-grams of a text, hidden layers if there are any, and a softmax layer; Adam, early stopping on a part of the
-training rows; the same rows, batches and seeds for all. Test rows are read once for each embedding.
+Compares embeddings of word n-grams, one of your own among them, as layers of the same network: the
+sum of the vectors of the n-grams of a text, hidden layers if there are any, and a softmax layer;
+Adam, early stopping on a part of the training rows; the same rows, batches and seeds for all. Test
+rows are read once for each embedding.
 
---set embeddings=hash,standard,my_module:MyEmbedding names them; the others are compared with the first. my_module.py is
-in the current folder or installed. MyEmbedding is called with num_embeddings and embedding_dim, as torch.nn.Embedding
-is, and returns a torch module; this gets a tensor of n ids between 0 and num_embeddings, excluded, and returns n
-vectors, of embedding_dim or any other number of columns. With sparse gradients, as in torch.nn.Embedding(...,
-sparse=True), a step updates only the rows of its batch. "hash" are the hash embeddings of this package with a tenth as
-many component vectors as rows, "standard" is a table with a row for each column of the n-grams.
+--set embeddings=hash,standard,my_module:MyEmbedding names them; the others are compared with the
+first. my_module.py is in the current folder or installed. MyEmbedding is called with num_embeddings
+and embedding_dim, as torch.nn.Embedding is, and returns a torch module; this gets a tensor of n ids
+between 0 and num_embeddings, excluded, and returns n vectors, of embedding_dim or any other number
+of columns. With sparse gradients, as in torch.nn.Embedding(..., sparse=True), a step updates only
+the rows of its batch. "hash" are the hash embeddings of this package with a tenth as many component
+vectors as rows, "standard" is a table with a row for each column of the n-grams.
 
---classifier my_module:MyClassifier adds a classifier of your own: it is called without arguments, and its fit and
-predict get the same n-gram counts, a sparse matrix, as scikit-learn's classifiers do. Its random_state, if any, is
-set to the seed.
+--classifier my_module:MyClassifier adds a classifier of your own: it is called without arguments,
+and its fit and predict get the same n-gram counts, a sparse matrix, as scikit-learn's classifiers
+do. Its random_state, if any, is set to the seed.
 
---set dictionary=yes counts the n_embeddings most frequent n-grams in place of hashed ones; ngram_dropout,
-hidden_layer_sizes and members (an ensemble) are the settings of the experiments on hash embeddings. Run it with --seeds
-5 or more: differences are tested by the exact permutation test over seeds (sign flips), corrected by Holm's method.
+--set dictionary=yes counts the n_embeddings most frequent n-grams in place of hashed ones;
+ngram_dropout, hidden_layer_sizes and members (an ensemble) are the settings of the experiments on
+hash embeddings. Run it with --seeds 5 or more: differences are tested by the exact permutation test
+over seeds (sign flips), corrected by Holm's method.
 
 About half a minute per seed and embedding for 36,000 short texts on one core."""
 

@@ -16,11 +16,12 @@ from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table
 
 _DESCRIPTION = """\
-Svenstrup, Hansen and Winther (2017) claim that hash embeddings with 40 million parameters are as accurate as standard
-embeddings with 200 million. Here the claim is tested with make_text_classifier and its default parameters, except for
-the sizes, which are the paper's: n = 10^7, B = 10^6, k = 2 and d = 20. The importance weights of hash embeddings are
-initialized with the inverse document frequency; standard embeddings have none, which is part of the comparison.
-hash-embed-nodict and std-embed-nodict compare both with the training of the reference implementation,
+Svenstrup, Hansen and Winther (2017) claim that hash embeddings with 40 million parameters are as
+accurate as standard embeddings with 200 million. Here the claim is tested with make_text_classifier
+and its default parameters, except for the sizes, which are the paper's: n = 10^7, B = 10^6, k = 2
+and d = 20. The importance weights of hash embeddings are initialized with the inverse document
+frequency; standard embeddings have none, which is part of the comparison. hash-embed-nodict and
+std-embed-nodict compare both with the training of the reference implementation,
 https://github.com/YannDubs/Hash-Embeddings.
 
 Run it with --seeds 5. A few seconds per seed for 36,000 short texts on one core."""
@@ -126,7 +127,10 @@ def _title(result: Result) -> str:
 
 FEWER_PARAMETERS = Recipe(
     name="fewer-parameters",
-    summary="Hash embeddings with 40 million parameters vs. standard embeddings with 200 million, default training",
+    summary=(
+        "Hash embeddings with 40 million parameters vs. standard embeddings with 200 million, "
+        "default training"
+    ),
     description=_DESCRIPTION,
     settings=FewerParametersSettings(),
     quick=FewerParametersSettings(

@@ -20,43 +20,61 @@ if TYPE_CHECKING:
 
 _SUMMARIES = {
     "custom": "Hash embeddings on a text dataset, with any settings of the reference",
-    "std-embed-dict": "Standard embeddings of the n most frequent n-grams, n chosen by cross-validation",
-    "hash-embed-dict": "Hash embeddings of a million frequent n-grams, B chosen by cross-validation",
-    "hash-embed-nodict": "Hash embeddings of hashed n-grams: 40 million parameters and no dictionary",
-    "std-embed-nodict": "Standard embeddings of hashed n-grams: 200 million parameters and no dictionary",
-    "ensemble-hash-embed-dict": "Ensemble of ten networks on hash embeddings of a million frequent n-grams",
+    "std-embed-dict": (
+        "Standard embeddings of the n most frequent n-grams, n chosen by cross-validation"
+    ),
+    "hash-embed-dict": (
+        "Hash embeddings of a million frequent n-grams, B chosen by cross-validation"
+    ),
+    "hash-embed-nodict": (
+        "Hash embeddings of hashed n-grams: 40 million parameters and no dictionary"
+    ),
+    "std-embed-nodict": (
+        "Standard embeddings of hashed n-grams: 200 million parameters and no dictionary"
+    ),
+    "ensemble-hash-embed-dict": (
+        "Ensemble of ten networks on hash embeddings of a million frequent n-grams"
+    ),
 }
 
 _NO_DICTIONARY = """\
-Unigrams and bigrams of words are hashed to 2**31 - 1 columns, each of which has an embedding of dimension 20; a softmax
-layer reads the sum of the embeddings."""
+Unigrams and bigrams of words are hashed to 2**31 - 1 columns, each of which has an embedding of
+dimension 20; a softmax layer reads the sum of the embeddings."""
 _DICTIONARY = """\
-The most frequent n-grams of 1 to 9 words have embeddings of dimension 200; three hidden layers of 1000 units, with
-batch normalization and ReLU, and a softmax layer read their sum. The n-grams of the same rows are counted only once."""
+The most frequent n-grams of 1 to 9 words have embeddings of dimension 200; three hidden layers of
+1000 units, with batch normalization and ReLU, and a softmax layer read their sum. The n-grams of
+the same rows are counted only once."""
 _REFERENCE = """\
-After Svenstrup, Hansen and Winther (2017), Hash embeddings for efficient word representations, section 5 and table 2,
-and the reference implementation https://github.com/YannDubs/Hash-Embeddings; these settings are its options. Texts
-are lowercased, without punctuation and single characters. N-gram dropout keeps 4 to 99 random n-grams of a text in
-training. Adam with learning rate 0.001, halved after four epochs without improvement on 5 % of the rows; early stopping
-after ten; the weights of the best epoch are restored.
+After Svenstrup, Hansen and Winther (2017), Hash embeddings for efficient word representations,
+section 5 and table 2, and the reference implementation https://github.com/YannDubs/Hash-Embeddings;
+these settings are its options. Texts are lowercased, without punctuation and single characters.
+N-gram dropout keeps 4 to 99 random n-grams of a text in training. Adam with learning rate 0.001,
+halved after four epochs without improvement on 5 % of the rows; early stopping after ten; the
+weights of the best epoch are restored.
 
-Differences: n-grams are hashed by MurmurHash3; an n-gram that occurs twice in a text is dropped or kept as one;
-importance and the standard table are initialized with zeros instead of normal values (standard deviations 0.0005 and
-0.05); Adam is row-wise, with one second moment per row. With a dictionary the reference keeps apostrophes, and its
-ensemble has standard embeddings by mistake; this recipe does neither.
+Differences: n-grams are hashed by MurmurHash3; an n-gram that occurs twice in a text is dropped or
+kept as one; importance and the standard table are initialized with zeros instead of normal values
+(standard deviations 0.0005 and 0.05); Adam is row-wise, with one second moment per row. With a
+dictionary the reference keeps apostrophes, and its ensemble has standard embeddings by mistake;
+this recipe does neither.
 
-A dataset is a folder with train.csv and test.csv, with the authors' three columns or with the header "label,text". It
-is searched in the folder that --set data=FOLDER or the environment variable HASHNLP_DATA names."""
+A dataset is a folder with train.csv and test.csv, with the authors' three columns or with the
+header "label,text". It is searched in the folder that --set data=FOLDER or the environment variable
+HASHNLP_DATA names."""
 _A_RUN = "Half a minute for 36,000 short texts on one core."
 _A_NETWORK = "Two to six minutes per network for 36,000 short texts on one core"
 _TIMES = {
     "custom": _A_RUN,
     "hash-embed-nodict": _A_RUN,
     "std-embed-nodict": _A_RUN,
-    "std-embed-dict": f"{_A_NETWORK}, and 19 networks: six values in three folds, and the final one.\n"
-    "--set folds=1 and fewer --set n_embeddings_grid=... shorten it.",
-    "hash-embed-dict": f"{_A_NETWORK}, and 16 networks: five values in three folds, and the final one.\n"
-    "--set folds=1 and fewer --set n_buckets_grid=... shorten it.",
+    "std-embed-dict": (
+        f"{_A_NETWORK}, and 19 networks: six values in three folds, and the final one.\n"
+        "--set folds=1 and fewer --set n_embeddings_grid=... shorten it."
+    ),
+    "hash-embed-dict": (
+        f"{_A_NETWORK}, and 16 networks: five values in three folds, and the final one.\n"
+        "--set folds=1 and fewer --set n_buckets_grid=... shorten it."
+    ),
     "ensemble-hash-embed-dict": f"{_A_NETWORK}, and ten networks.",
 }
 _QUICK: dict[str, Any] = {"dataset": STDLIB, "n_train": 500, "n_test": 100, "max_epochs": 2}

@@ -19,29 +19,31 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-A network predicts the fifth word from the four before it, with a hierarchical softmax over a complete binary tree as
-its output layer. The reference implementation is PaddlePaddle's model "Hsigmoid"
-(https://github.com/PaddlePaddle/models, hsigmoid). Its network: word embeddings shared by the four positions,
-a sigmoid hidden layer with dropout 0.5, initial weights from a normal distribution with standard deviation
-1 / sqrt(8 embedding_dim), and 0.001 for the embeddings, twice the learning rate for the bias; one <s> before each
-sentence, so that its first three words are not predicted. It trains on train.txt and validates on valid.txt, logs both
-losses every 1,000 steps, and saves a checkpoint after every epoch. Sizes and training are taken from the reference's
-train.py: embedding dimension 32, hidden size 256, Adam with the constant learning rate 0.003, weight decay 0.0008,
-batches of 64 windows and 30 epochs.
+A network predicts the fifth word from the four before it, with a hierarchical softmax over a
+complete binary tree as its output layer. The reference implementation is PaddlePaddle's model
+"Hsigmoid" (https://github.com/PaddlePaddle/models, hsigmoid). Its network: word embeddings shared
+by the four positions, a sigmoid hidden layer with dropout 0.5, initial weights from a normal
+distribution with standard deviation 1 / sqrt(8 embedding_dim), and 0.001 for the embeddings, twice
+the learning rate for the bias; one <s> before each sentence, so that its first three words are not
+predicted. It trains on train.txt and validates on valid.txt, logs both losses every 1,000 steps,
+and saves a checkpoint after every epoch. Sizes and training are taken from the reference's
+train.py: embedding dimension 32, hidden size 256, Adam with the constant learning rate 0.003,
+weight decay 0.0008, batches of 64 windows and 30 epochs.
 
-Every checkpoint then predicts each of these words of valid.txt from the true words before it: greedily as the
-reference's decoder does, which goes right at each node where the probability is above 0.5, and by exact search for the
-most probable word.
+Every checkpoint then predicts each of these words of valid.txt from the true words before it:
+greedily as the reference's decoder does, which goes right at each node where the probability is
+above 0.5, and by exact search for the most probable word.
 
-Perplexities are over the predicted words, including </s> and <unk>; they cannot be compared with a model that predicts
-every word.
+Perplexities are over the predicted words, including </s> and <unk>; they cannot be compared with a
+model that predicts every word.
 
-Differences: Adam is row-wise; the weight decay applies to the embeddings, too, and not to biases; <unk> is ordered
-by its frequency among the words, and <s> has no leaf in the tree; the reference logs every 100 steps. Half an hour of
-processor time.
+Differences: Adam is row-wise; the weight decay applies to the embeddings, too, and not to biases;
+<unk> is ordered by its frequency among the words, and <s> has no leaf in the tree; the reference
+logs every 100 steps. Half an hour of processor time.
 
-It needs the Penn Treebank as Tomas Mikolov prepared it, train.txt and valid.txt in one folder: pass it by
---set data=FOLDER, or name it ptb/ in the folder that the environment variable HASHNLP_DATA names."""
+It needs the Penn Treebank as Tomas Mikolov prepared it, train.txt and valid.txt in one folder: pass
+it by --set data=FOLDER, or name it ptb/ in the folder that the environment variable HASHNLP_DATA
+names."""
 
 
 @dataclass(frozen=True)
@@ -223,13 +225,18 @@ def _tables(results: Sequence[Result]) -> list[Table]:
         for result in results
     ]
     best = min(results, key=lambda result: result["valid_loss"])
-    note = f"Best on valid.txt: epoch {best['epoch']} of seed {best['seed']}, {best['n_words']:,} predicted words"
+    note = (
+        f"Best on valid.txt: epoch {best['epoch']} of seed {best['seed']}, {best['n_words']:,} "
+        "predicted words"
+    )
     return [Table("5-gram network on the Penn Treebank", header, rows, [note])]
 
 
 HSIGMOID_PTB = Recipe(
     name="hsigmoid-ptb",
-    summary="Next-word prediction on the Penn Treebank by a 5-gram network with a hierarchical softmax",
+    summary=(
+        "Next-word prediction on the Penn Treebank by a 5-gram network with a hierarchical softmax"
+    ),
     description=_DESCRIPTION,
     settings=HsigmoidPtbSettings(),
     quick=_QUICK,

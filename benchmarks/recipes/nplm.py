@@ -15,24 +15,27 @@ if TYPE_CHECKING:
     from sklearn_hashnlp.language import HsigmoidLanguageModel
 
 _DESCRIPTION = """\
-The neural language model of Bengio and others (2003) as the post "Learning to Implement Papers: Neural Language Model
-in Tensorflow" (2017) writes it, line by line: word vectors and H uniform between -1 and 1, d and U between 0 and 1, b
-all 1, direct connections W normal with mean -1 and standard deviation 1 if there are any;
-y = b + W x + U tanh(d + H x), a softmax over all words, and plain gradient descent at a constant learning rate, without
-clipping, weight decay and dropout. The loss is averaged over every 1,000 steps and over every epoch.
+The neural language model of Bengio and others (2003) as the post "Learning to Implement Papers:
+Neural Language Model in Tensorflow" (2017) writes it, line by line: word vectors and H uniform
+between -1 and 1, d and U between 0 and 1, b all 1, direct connections W normal with mean -1 and
+standard deviation 1 if there are any; y = b + W x + U tanh(d + H x), a softmax over all words, and
+plain gradient descent at a constant learning rate, without clipping, weight decay and dropout. The
+loss is averaged over every 1,000 steps and over every epoch.
 
-The post states neither sizes nor a learning rate, a text or a figure. Here it is trained on the first 5,000 sentences
-of train.txt of the Penn Treebank, in three epochs; sizes are in the range of the paper's, and the learning rate was
-chosen from a few on valid.txt. It applies to the mean loss of a batch: the post's rate, for the sum, times the batch
-size.
+The post states neither sizes nor a learning rate, a text or a figure. Here it is trained on the
+first 5,000 sentences of train.txt of the Penn Treebank, in three epochs; sizes are in the range of
+the paper's, and the learning rate was chosen from a few on valid.txt. It applies to the mean loss
+of a batch: the post's rate, for the sum, times the batch size.
 
-After the post's network, without and with W, come two of the same sizes without W: one that differs in the
-initialization alone (small weights; b starts at the frequencies of the words), and one that has a tree for a softmax
-and AdaGrad, too. With W the loss starts far above the loss of equal probabilities.
+After the post's network, without and with W, come two of the same sizes without W: one that differs
+in the initialization alone (small weights; b starts at the frequencies of the words), and one that
+has a tree for a softmax and AdaGrad, too. With W the loss starts far above the loss of equal
+probabilities.
 
-Every word of a sentence and </s> count; <unk> is a word of the text. It needs train.txt, valid.txt and test.txt as
-Tomas Mikolov prepared them in one folder: pass it by --set data=FOLDER, or name it ptb/ in the folder that the
-environment variable HASHNLP_DATA names. About seven minutes of processor time, most of them for the softmax."""
+Every word of a sentence and </s> count; <unk> is a word of the text. It needs train.txt, valid.txt
+and test.txt as Tomas Mikolov prepared them in one folder: pass it by --set data=FOLDER, or name it
+ptb/ in the folder that the environment variable HASHNLP_DATA names. About seven minutes of
+processor time, most of them for the softmax."""
 
 _POST: dict[str, Any] = {"output": "softmax", "init": "uniform", "optimizer": "sgd"}
 _NETWORKS: dict[str, dict[str, Any]] = {

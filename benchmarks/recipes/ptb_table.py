@@ -25,22 +25,24 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Test perplexities on the Penn Treebank of single language models and of their mixtures, compared with published ones: a
-Kneser-Ney 5-gram model, a feed-forward network with a hierarchical softmax, hashed direct connections and a bag of the
-64 words before the window, each of them with a cache of the recent words, and all three.
+Test perplexities on the Penn Treebank of single language models and of their mixtures, compared
+with published ones: a Kneser-Ney 5-gram model, a feed-forward network with a hierarchical softmax,
+hashed direct connections and a bag of the 64 words before the window, each of them with a cache of
+the recent words, and all three.
 
-The tree of the network is learned: words that a small network predicts in similar contexts share a cluster. The weights
-of the mixtures are learned on valid.txt by expectation maximization, and the epoch of the network and all other
-settings are chosen there. test.txt is scored once per row.
+The tree of the network is learned: words that a small network predicts in similar contexts share a
+cluster. The weights of the mixtures are learned on valid.txt by expectation maximization, and the
+epoch of the network and all other settings are chosen there. test.txt is scored once per row.
 
-Every word of a sentence and </s> count; <unk> is a word of the text. The published figures are from Mikolov,
-Deoras, Kombrink, Burget and Cernocky (2011, Empirical evaluation and combination of advanced language modeling
-techniques) on the same text: 141.2 for Kneser-Ney, 125.7 with a cache, 140.2 for a feed-forward network, 116.7 for it
-with Kneser-Ney, and 106.6 with a cache as well. Their feed-forward network reads one sentence at a time.
+Every word of a sentence and </s> count; <unk> is a word of the text. The published figures are from
+Mikolov, Deoras, Kombrink, Burget and Cernocky (2011, Empirical evaluation and combination of
+advanced language modeling techniques) on the same text: 141.2 for Kneser-Ney, 125.7 with a cache,
+140.2 for a feed-forward network, 116.7 for it with Kneser-Ney, and 106.6 with a cache as well.
+Their feed-forward network reads one sentence at a time.
 
-It needs train.txt, valid.txt and test.txt as Tomas Mikolov prepared them in one folder: pass it by --set data=FOLDER,
-or name it ptb/ in the folder that the environment variable HASHNLP_DATA names. A quarter to half an hour of processor
-time, nearly all of it for the network."""
+It needs train.txt, valid.txt and test.txt as Tomas Mikolov prepared them in one folder: pass it by
+--set data=FOLDER, or name it ptb/ in the folder that the environment variable HASHNLP_DATA names. A
+quarter to half an hour of processor time, nearly all of it for the network."""
 
 _KNESER_NEY = "Kneser-Ney"
 _NETWORK = "network"
@@ -164,7 +166,10 @@ def _tables(results: Sequence[Result]) -> list[Table]:
 
 PTB_TABLE = Recipe(
     name="ptb-table",
-    summary="Kneser-Ney, a network with hashed connections, a cache, and their mixtures on the Penn Treebank",
+    summary=(
+        "Kneser-Ney, a network with hashed connections, a cache, and their mixtures on the Penn "
+        "Treebank"
+    ),
     description=_DESCRIPTION,
     settings=PtbTableSettings(),
     quick=_QUICK,

@@ -13,11 +13,12 @@ from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import STDLIB, setting
 
 _DESCRIPTION = """\
-The Transformer of Chevalier (2019), SGNN-Transformer sentence model trained by the paragraph-skip-gram-like
-SimilarityBXENT, SGNNSentenceEncoder.report(): trained on the paragraphs of a text file, then a logistic regression with
-the report's C of 1,000 on reviews, each the mean of the vectors of its sentences. The report trained it for two days on
-a GPU, on Wikipedia, and gives about 70 % accuracy on its own reviews. It needs --set paragraphs=FILE, a text with a
-paragraph per line, and a data set; set device=cuda: on a CPU it takes days."""
+The Transformer of Chevalier (2019), SGNN-Transformer sentence model trained by the
+paragraph-skip-gram-like SimilarityBXENT, SGNNSentenceEncoder.report(): trained on the paragraphs of
+a text file, then a logistic regression with the report's C of 1,000 on reviews, each the mean of
+the vectors of its sentences. The report trained it for two days on a GPU, on Wikipedia, and gives
+about 70 % accuracy on its own reviews. It needs --set paragraphs=FILE, a text with a paragraph per
+line, and a data set; set device=cuda: on a CPU it takes days."""
 
 
 @dataclass(frozen=True)

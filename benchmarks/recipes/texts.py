@@ -39,7 +39,10 @@ def find_text(data: str, name: str, needed: str, folder: Path, *, option: str = 
 
 def treebank_folder(data: str, recipe: str, folder: Path) -> Path:
     """Return the folder with train.txt, valid.txt and test.txt."""
-    files = "its train.txt, valid.txt and test.txt are data/ptb.train.txt, data/ptb.valid.txt and data/ptb.test.txt"
+    files = (
+        "its train.txt, valid.txt and test.txt are data/ptb.train.txt, data/ptb.valid.txt and "
+        "data/ptb.test.txt"
+    )
     return find_text(
         data,
         "ptb",

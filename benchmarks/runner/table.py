@@ -65,7 +65,8 @@ def as_markdown(table: Table) -> list[str]:
 
 def markdown_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Format a header and rows as lines of Markdown; numbers are right-aligned."""
-    rule = f"|{'|'.join('---:' if is_numeric else '---' for is_numeric in _numeric_columns(header, rows))}|"
+    numeric = _numeric_columns(header, rows)
+    rule = f"|{'|'.join('---:' if is_numeric else '---' for is_numeric in numeric)}|"
     first, *others = (f"| {' | '.join(map(_escape, row))} |" for row in (header, *rows))
     return [first, rule, *others]
 

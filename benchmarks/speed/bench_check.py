@@ -57,7 +57,10 @@ PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 TOLERANCE = 0.75
 N_PREDICTED = 7600
 PEER_START = "import sklearn.feature_extraction.text, sklearn.linear_model"
-OUR_START = "import sys, sklearn_hashnlp; print(sklearn_hashnlp.load_model(sys.argv[1]).predict(['one text'])[0])"
+OUR_START = (
+    "import sys, sklearn_hashnlp; "
+    "print(sklearn_hashnlp.load_model(sys.argv[1]).predict(['one text'])[0])"
+)
 
 
 class Comparison(NamedTuple):

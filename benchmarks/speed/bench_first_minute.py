@@ -27,13 +27,17 @@ from benchmarks.speed.bench_serving import run_worker
 RESULT = "first_minute.json"
 PAGE = "installation.md"
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
-MAILS = "label,text\nspam,You have won a prize\nham,Lunch at noon?\nspam,Claim your prize\nham,See you at lunch\n"
+MAILS = (
+    "label,text\nspam,You have won a prize\nham,Lunch at noon?\nspam,Claim your prize\n"
+    "ham,See you at lunch\n"
+)
 SCIKIT_LEARN = "import sklearn.feature_extraction.text, sklearn.linear_model"
 VECTORIZERS = "from sklearn_hashnlp import CharNgramFeaturizer, HashingNgramVectorizer"
 IMPORT = "from sklearn_hashnlp import TextClassifier"
 FIT = f"""{IMPORT}
 texts = ["You have won a prize", "Lunch at noon?", "Claim your prize", "See you at lunch"]
-TextClassifier(random_state=0).fit(texts, ["spam", "ham", "spam", "ham"]).predict(["You have won"])"""
+labels = ["spam", "ham", "spam", "ham"]
+TextClassifier(random_state=0).fit(texts, labels).predict(["You have won"])"""
 LOAD = """from sklearn_hashnlp import load_model
 load_model("spam").predict(["You have won"])"""
 HASHNLP = ("-m", "sklearn_hashnlp")

@@ -51,7 +51,10 @@ from benchmarks.speed import softmax_speed, topk_speed
 PARTS = ("epoch", "target", "large", "million", "search")
 ON_TEXT = {"epoch", "target", "search"}
 RESULT = "hsoftmax.json"
-CONTENT = "ptb/ with train.txt and valid.txt, and wikipedia/ with paragraphs.txt; large and million need none"
+CONTENT = (
+    "ptb/ with train.txt and valid.txt, and wikipedia/ with paragraphs.txt; "
+    "large and million need none"
+)
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 
 

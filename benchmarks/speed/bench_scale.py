@@ -50,7 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             measured.append(in_new_process(measure, data, method, size))
             one = measured[-1]
             print(
-                f"{method:12}{size:11,}{one['seconds']:9.2f}{size / one['seconds']:13,.0f}{one['peak MiB']:10,.0f}",
+                (
+                    f"{method:12}{size:11,}{one['seconds']:9.2f}{size / one['seconds']:13,.0f}"
+                    f"{one['peak MiB']:10,.0f}"
+                ),
                 flush=True,
             )
         methods[method] = {

@@ -111,7 +111,10 @@ def training(
     return {
         "rows": {"train": len(train.texts), "test": len(test.texts)},
         "threads of fastText": threads,
-        "clock": "ours from raw strings to the trained model; fastText's own call on a file of tokens written before",
+        "clock": (
+            "ours from raw strings to the trained model; "
+            "fastText's own call on a file of tokens written before"
+        ),
         "tokens of fastText s, not counted": tokenization,
         "models": models,
     }

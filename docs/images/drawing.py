@@ -42,7 +42,10 @@ def style() -> str:
     light, dark = (
         "".join(f".{name}{{color:{color}}}" for name, color in one.items()) for one in (LIGHT, DARK)
     )
-    return f"<style>{light}.mono{{font-family:{MONO}}}@media(prefers-color-scheme:dark){{{dark}}}</style>"
+    return (
+        f"<style>{light}.mono{{font-family:{MONO}}}"
+        f"@media(prefers-color-scheme:dark){{{dark}}}</style>"
+    )
 
 
 class Drawing:
@@ -68,8 +71,9 @@ class Drawing:
         """Write a line of text, centered on a height."""
         weight = ' font-weight="600"' if bold else ""
         self.parts.append(
-            f'<text x="{x:g}" y="{y + 0.35 * size:g}" class="{color}{" mono" * mono}" font-size="{size:g}" '
-            f'fill="currentColor" text-anchor="{anchor}"{weight} xml:space="preserve">{escape(words)}</text>'
+            f'<text x="{x:g}" y="{y + 0.35 * size:g}" class="{color}{" mono" * mono}" '
+            f'font-size="{size:g}" fill="currentColor" text-anchor="{anchor}"{weight} '
+            f'xml:space="preserve">{escape(words)}</text>'
         )
 
     def lines(self, x: float, y: float, words: str, *, size: float = 16, **options: object) -> None:
@@ -97,8 +101,9 @@ class Drawing:
         if shade is None:
             shade = PALE if color != INK else 0.04
         self.parts.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius:g}" class="{color}" '
-            f'fill="currentColor" fill-opacity="{shade:g}" stroke="currentColor" stroke-width="1.3"/>'
+            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius:g}" '
+            f'class="{color}" fill="currentColor" fill-opacity="{shade:g}" stroke="currentColor" '
+            'stroke-width="1.3"/>'
         )
         if words:
             self.lines(x + width / 2, y + height / 2, words, mono=mono, size=size, bold=bold)
@@ -106,7 +111,8 @@ class Drawing:
     def bar(self, x: float, y: float, width: float, height: float, *, color: str = BLUE) -> None:
         """Draw a filled rectangle."""
         self.parts.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{width:.1f}" height="{height:g}" class="{color}" fill="currentColor"/>'
+            f'<rect x="{x:g}" y="{y:g}" width="{width:.1f}" height="{height:g}" class="{color}" '
+            'fill="currentColor"/>'
         )
 
     def line(
@@ -123,8 +129,8 @@ class Drawing:
         """Draw a line."""
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         self.parts.append(
-            f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" class="{color}" stroke="currentColor" '
-            f'stroke-width="{width:g}"{dashes}/>'
+            f'<line x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}" class="{color}" '
+            f'stroke="currentColor" stroke-width="{width:g}"{dashes}/>'
         )
 
     def curve(
@@ -134,7 +140,8 @@ class Drawing:
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         self.parts.append(
-            f'<polyline points="{path}" class="{color}" fill="none" stroke="currentColor" stroke-width="2"{dashes}/>'
+            f'<polyline points="{path}" class="{color}" fill="none" stroke="currentColor" '
+            f'stroke-width="2"{dashes}/>'
         )
 
     def arrow(
@@ -205,8 +212,9 @@ class Drawing:
     def __str__(self) -> str:
         width, height = self.size
         head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-            f'height="{height:g}" role="img" font-family="{SANS}" style="color-scheme:light dark">'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+            f'width="{width:g}" height="{height:g}" role="img" font-family="{SANS}" '
+            'style="color-scheme:light dark">'
             f"<title>{escape(self.title)}</title>"
         )
         return "\n".join([head, style(), *self.parts, "</svg>"]) + "\n"

@@ -91,7 +91,10 @@ def fold_signatures(
 
 def _folded(match: re.Match[str]) -> str:
     summary = f"{match[2].count('<dd>')} parameters"
-    folded = f'<details class="parameters"><summary>{summary}{match[3]}</summary><dl>{match[2]}</dl></details>'
+    folded = (
+        f'<details class="parameters"><summary>{summary}{match[3]}</summary>'
+        f"<dl>{match[2]}</dl></details>"
+    )
     return match[1] + folded
 
 

@@ -17,14 +17,16 @@ from types import SimpleNamespace
 def train_supervised(path, *, lr, **settings):
     if lr == 1.0:
         raise RuntimeError("Encountered NaN.")
-    predict = SimpleNamespace(multilinePredict=lambda lines, *_: ([["__label__0"] for _ in lines], None))
-    return SimpleNamespace(f=predict, test=test, save_model=lambda path: Path(path).touch())
+    predict = lambda lines, *_: ([["__label__0"] for _ in lines], None)
+    predictor = SimpleNamespace(multilinePredict=predict)
+    return SimpleNamespace(f=predictor, test=test, save_model=lambda path: Path(path).touch())
 
 def load_model(path):
     return train_supervised(path, lr=0.1)
 
 def test(path):
-    correct = [line.startswith("__label__0") for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    correct = [line.startswith("__label__0") for line in lines]
     return len(correct), sum(correct) / len(correct), sum(correct) / len(correct)
 """
 

@@ -64,7 +64,8 @@ from types import SimpleNamespace
 def Word2Vec(sentences, vector_size, min_count, epochs, **settings):
     assert settings["hs"] == 1 and settings["sg"] == 1 and settings["negative"] == 0
     words = sorted({word for sentence in sentences for word in sentence})
-    vectors = np.random.default_rng(settings["seed"]).normal(size=(len(words), vector_size)).astype(np.float32)
+    generator = np.random.default_rng(settings["seed"])
+    vectors = generator.normal(size=(len(words), vector_size)).astype(np.float32)
     return SimpleNamespace(wv=SimpleNamespace(index_to_key=words, vectors=vectors))
 """
 

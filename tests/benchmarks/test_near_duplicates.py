@@ -25,8 +25,10 @@ class MinHash:
 
     def __init__(self, words, num_perm, seed):
         generator = np.random.default_rng(seed)
-        keys = np.array([int.from_bytes(word[:6].ljust(6), "little") for word in words], dtype=np.uint64)
-        factors = generator.integers(1, 2**63, size=num_perm, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+        keys = [int.from_bytes(word[:6].ljust(6), "little") for word in words]
+        keys = np.array(keys, dtype=np.uint64)
+        factors = generator.integers(1, 2**63, size=num_perm, dtype=np.uint64)
+        factors = factors * np.uint64(2) + np.uint64(1)
         self.hashvalues = (keys[:, None] * factors).min(axis=0)
 
 class MinHashLSH:

@@ -17,7 +17,8 @@ rng = np.random.default_rng(0)
 y = rng.integers(0, 2, 2000)
 indices = rng.integers(0, 2**31 - 1, (2000, 50))
 indices[:, 0] = 2**31 - 2 - y
-X = csr_array((np.ones(100_000), indices.ravel(), np.arange(0, 100_001, 50)), shape=(2000, 2**31 - 1))
+parts = np.ones(100_000), indices.ravel(), np.arange(0, 100_001, 50)
+X = csr_array(parts, shape=(2000, 2**31 - 1))
 with open("/proc/self/statm") as statm:
     now = int(statm.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (now + 2_000_000_000,) * 2)
@@ -29,7 +30,9 @@ import numpy as np
 from sklearn_hashnlp import SGNNClassifier
 
 rng = np.random.default_rng(0)
-model = SGNNClassifier(packed=True, hidden_layer_sizes=(8,), max_epochs=1, batch_size=1024, random_state=0)
+model = SGNNClassifier(
+    packed=True, hidden_layer_sizes=(8,), max_epochs=1, batch_size=1024, random_state=0
+)
 model.fit(rng.integers(0, 256, (2000, 140), dtype=np.uint8), np.arange(2000) % 2)
 X = rng.integers(0, 256, (100_000, 140), dtype=np.uint8)  # 14 MB; as float32 they would be 448 MB
 y = np.arange(100_000) % 2

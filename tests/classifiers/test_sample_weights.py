@@ -50,7 +50,10 @@ def test_arrays_are_not_copied_if_no_row_is_dropped():
         ([0, 0, 0, 0], "cannot train: every value of sample_weight is zero"),
         (
             [1, 1, 1],
-            r"one value per row in sample_weight, an array of shape \(4,\). Got one of shape \(3,\)",
+            (
+                r"one value per row in sample_weight, an array of shape \(4,\). Got one of shape "
+                r"\(3,\)"
+            ),
         ),
         ([[1], [1], [1], [1]], r"Got one of shape \(4, 1\)"),
         ([1, 1, np.nan, 1], "Input sample_weight contains NaN"),

@@ -41,9 +41,10 @@ LABELS = ["question"] * 3 + ["statement"] * 3
 
 def test_its_parts_and_parameters():
     options = {
-        "n_buckets": 500, "n_hashes": 3, "n_embeddings": 900, "embedding_dim": "auto", "loss": "hinge",
-        "class_weight": "balanced", "learning_rate": 0.3, "early_stopping": "valid_acc", "max_epochs": 4,
-        "device": "auto", "random_state": 5, "verbose": 1,
+        "n_buckets": 500, "n_hashes": 3, "n_embeddings": 900, "embedding_dim": "auto",
+        "loss": "hinge", "class_weight": "balanced", "learning_rate": 0.3,
+        "early_stopping": "valid_acc", "max_epochs": 4, "device": "auto", "random_state": 5,
+        "verbose": 1,
     }  # fmt: skip
     auto = make_text_classifier(ngram_range=(1, 3), n_jobs=2, lowercase=False)["vectorizer"]
     assert isinstance(auto, AutoNgramVectorizer)

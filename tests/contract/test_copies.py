@@ -132,7 +132,8 @@ found = {}
 for folder in sorted(Path(sys.argv[1]).iterdir()):
     name = (folder / "name").read_text()
     models = [joblib.load(folder / "model.joblib"), load_model(folder / "model")]
-    found[name] = [[hashlib.sha256(part).hexdigest() for part in answers(name, model).values()] for model in models]
+    parts = [answers(name, model).values() for model in models]
+    found[name] = [[hashlib.sha256(part).hexdigest() for part in of_model] for of_model in parts]
 found["torch's compiler"] = "torch._dynamo" in sys.modules  # it takes two seconds
 print(json.dumps(found))
 """

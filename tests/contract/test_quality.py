@@ -89,9 +89,13 @@ CLASSIFIERS: dict[str, tuple[Callable[[int], Any], str, float]] = {
     "TextClassifier": (lambda seed: TextClassifier(random_state=seed), "n-grams", 0.0),
     "make_text_classifier": (lambda seed: make_text_classifier(random_state=seed), "n-grams", 0.0),
     "HashEmbeddingClassifier": (hash_embeddings, "n-grams", 0.06),
-    "HashEmbeddingClassifier, hsigmoid": (lambda seed: hash_embeddings(seed, loss="hsigmoid"), "n-grams", 0.15),
+    "HashEmbeddingClassifier, hsigmoid": (
+        lambda seed: hash_embeddings(seed, loss="hsigmoid"), "n-grams", 0.15,
+    ),
     "SGNNClassifier": (lambda seed: projected(network(seed)), "bits", 0.08),
-    "QuantizedSGNNClassifier": (lambda seed: projected(QuantizedSGNNClassifier(network(seed))), "bits", 0.08),
+    "QuantizedSGNNClassifier": (
+        lambda seed: projected(QuantizedSGNNClassifier(network(seed))), "bits", 0.08,
+    ),
 }  # fmt: skip
 
 

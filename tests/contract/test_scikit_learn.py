@@ -22,7 +22,9 @@ _REPEATED_ROWS = (
 _DENSE = {"check_sample_weight_equivalence_on_dense_data": _REPEATED_ROWS}
 _SPARSE = {"check_sample_weight_equivalence_on_sparse_data": _REPEATED_ROWS}
 _FEW_STEPS = {
-    "check_class_weight_classifiers": "two epochs over its 50 rows are four steps; with more epochs it passes"
+    "check_class_weight_classifiers": (
+        "two epochs over its 50 rows are four steps; with more epochs it passes"
+    )
 }
 _SMALL_TABLES = partial(HashEmbeddingClassifier, n_buckets=10_000, n_embeddings=100_000)
 _FEW_EPOCHS = {"max_epochs": 6, "learning_rate": 0.01}

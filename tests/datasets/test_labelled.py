@@ -19,7 +19,10 @@ LABELS = ["a", "b", "a"]
 CONTENT = {
     "csv": 'label,text\na,"Naïve, ja?"\nb,🎈\tx\na,\n',
     "tsv": 'label\ttext\na\tNaïve, ja?\nb\t"🎈\tx"\na\t\n',
-    "jsonl": '{"label":"a","text":"Na\\u00efve, ja?"}\n{"label":"b","text":"🎈\\tx"}\n{"label":"a","text":""}\n',
+    "jsonl": (
+        '{"label":"a","text":"Na\\u00efve, ja?"}\n{"label":"b","text":"🎈\\tx"}\n'
+        '{"label":"a","text":""}\n'
+    ),
     "txt": "__label__a Naïve, ja?\n__label__b 🎈\tx\n__label__a\n",
 }
 

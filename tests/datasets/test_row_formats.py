@@ -93,7 +93,10 @@ def test_class_numbers_without_a_header(kind: str, separator: str) -> None:
 def test_json_takes_numbers_and_booleans_as_labels() -> None:
     rows = read(
         "jsonl",
-        '{"text": "a", "label": 1}\n\n{"label": true, "text": "", "more": []}\n{"label": 1.5, "text": "c"}',
+        (
+            '{"text": "a", "label": 1}\n\n{"label": true, "text": "", "more": []}\n'
+            '{"label": 1.5, "text": "c"}'
+        ),
     )
     assert rows == [Row(1, "a", ("1",)), Row(3, "", ("true",)), Row(4, "c", ("1.5",))]
 
@@ -125,21 +128,36 @@ ERRORS = {
         "label,text\na\0,b\n": r"line 2: expected a label, got 'a\\x00', which has a NUL",
         f"label,text\n{'long ' * 300},b\n": r"line 2: .*label_column swapped",
         "l\0a\0,t\0\n": r"line 1: NUL bytes in the first line\. Is the file UTF-16",
-        "three,Fears for pension\n": r"line 1: no column has a usual name of a text column.*'Fears.*put one in front",
+        "three,Fears for pension\n": (
+            r"line 1: no column has a usual name of a text column.*'Fears.*put one in front"
+        ),
         "0,1\na,b\n": r"line 1: no column has a usual name of a text column",
-        '"1","a","b"\n"2","a"\n': r"line 2: expected 3 fields \(class number, text, text\), got 2\.",
-        '"1","a\nb"\n"World","a"\n': r"line 3: expected a class number, as in the first row, got 'World'",
+        '"1","a","b"\n"2","a"\n': (
+            r"line 2: expected 3 fields \(class number, text, text\), got 2\."
+        ),
+        '"1","a\nb"\n"World","a"\n': (
+            r"line 3: expected a class number, as in the first row, got 'World'"
+        ),
         '"1"\n': r"line 1: expected a text and a label column, got only the column '1'",
-        "label;text\n": r"line 1: expected a text and a label column, got only the column 'label;text'\. Is .*--del",
-        "text,a,b\n": r"no column has a usual name of a label column.*\['text', 'a', 'b'\].*label_column",
+        "label;text\n": (
+            r"line 1: expected a text and a label column, got only the column 'label;text'\. Is "
+            r".*--del"
+        ),
+        "text,a,b\n": (
+            r"no column has a usual name of a label column.*\['text', 'a', 'b'\].*label_column"
+        ),
         "text,label,label\n": r"2 columns are named 'label'; the label column must be unique",
     },
     "jsonl": {
         '{"text": "a"': r"line 1: expected one JSON object on each line, got invalid JSON",
         "[1]": r"line 1: expected one JSON object on each line, got a list",
-        '{"text": "a", "label": "b"}\n{"text": "a"}': r"line 2: expected the key 'label', got \['text'\]",
+        '{"text": "a", "label": "b"}\n{"text": "a"}': (
+            r"line 2: expected the key 'label', got \['text'\]"
+        ),
         '{"text": 1, "label": "b"}': r"expected a string under 'text', got a number",
-        '{"text": "a", "label": null}': r"expected a label or a list of labels under 'label', got null",
+        '{"text": "a", "label": null}': (
+            r"expected a label or a list of labels under 'label', got null"
+        ),
         '{"text": "a", "label": ["b", "c"]}': r"expected one label under 'label', got a list of 2",
         '{"text": "a", "label": ["b", null]}': r"expected strings or .* in the list .*, got null",
         '{"text": "a", "label": ["b", "\\ud800"]}': r"character 1 of the label is",
@@ -148,9 +166,13 @@ ERRORS = {
         '{"text": "a", "label": "b\\u0000"}': r"line 1: expected a label, got 'b\\x00'",
     },
     "fasttext": {
-        "__label__a b\nno label\n": r"line 2: expected __label__LABEL, got 'no label' without a label.*label_prefix",
+        "__label__a b\nno label\n": (
+            r"line 2: expected __label__LABEL, got 'no label' without a label.*label_prefix"
+        ),
         "__label__a __label__b c\n": r"expected one label, got '__label__a' and '__label__b'",
-        "__label__a b\n__label__a b c\t__label__d e\n": r"line 2: .*'__label__a' and '__label__d'\..*multilabel=True",
+        "__label__a b\n__label__a b c\t__label__d e\n": (
+            r"line 2: .*'__label__a' and '__label__d'\..*multilabel=True"
+        ),
         "__label__a b\0__label__c": r"line 1: expected one label, got .* '__label__c'",
         "__label__a\0b c": r"line 1: expected a label, got 'a\\x00b'",
         "__label__ c\n": r"line 1: expected a label, got an empty one",

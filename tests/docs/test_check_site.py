@@ -11,8 +11,11 @@ DOCS = Path(__file__).parents[2] / "docs"
 CODE = '<div class="highlight-python notranslate"><div class="highlight"><pre>{}</pre>'
 CHAPTER = f"""<article class="bd-article"><a href="api/sklearn_hashnlp.text.Name.html#x">Name</a>
 <img alt="a tree" src="tree.svg"/>{CODE.format("<span>" + "&gt;" * 80 + "</span>")}</article>"""
-REFERENCE = """<article class="bd-article">Read more in the User Guide: <a href="../chapter.html">chapter</a>
-<dl class="py class"><dt class="sig" id="x">Name(a)</dt><dd>Parameters</dd></dl></article>"""
+REFERENCE = (
+    '<article class="bd-article">Read more in the User Guide: '
+    '<a href="../chapter.html">chapter</a>\n'
+    '<dl class="py class"><dt class="sig" id="x">Name(a)</dt><dd>Parameters</dd></dl></article>'
+)
 
 
 @pytest.fixture

@@ -106,7 +106,10 @@ def test_the_readme_leads_newcomers_to_the_pages_for_them():
 
 
 def test_links_to_source_files_become_links_to_gallery_and_reference(site):
-    text = "[a](../examples/) [b](../examples/06_gpu/0010_a.py) [c](../sklearn_hashnlp/) [d](../pyproject.toml)"
+    text = (
+        "[a](../examples/) [b](../examples/06_gpu/0010_a.py) [c](../sklearn_hashnlp/) "
+        "[d](../pyproject.toml)"
+    )
     expected = "[a](gallery/index.rst) [b](gallery/06_gpu/0010_a.rst) [c](api/index.rst) d"
     assert site.with_site_links(text, DOCS, DOCS) == expected
 
@@ -184,13 +187,16 @@ def test_a_picture_is_put_into_its_page_with_the_text_that_describes_it(drawn, m
     images = {"images/tree.svg": "tree.svg", "images/collisions.png": "collisions.png"}
     app = SimpleNamespace(srcdir=DOCS, builder=SimpleNamespace(images=images))
     card = '<a class="reference" href="a.html"><img alt="" src="_images/thumb.svg" /></a>'
-    body = '<img alt="A &quot;path&quot;" src="_images/tree.svg" /><img alt="b" src="_images/collisions.png" />'
+    body = (
+        '<img alt="A &quot;path&quot;" src="_images/tree.svg" />'
+        '<img alt="b" src="_images/collisions.png" />'
+    )
     context = {"body": body + card}
     pictures.show(app, "", "", context, None)
     assert (
-        '<a class="picture" href="_images/tree.svg" title="larger"><svg aria-label="A &quot;path&quot;"'
-        in context["body"]
-    )
+        '<a class="picture" href="_images/tree.svg" title="larger">'
+        '<svg aria-label="A &quot;path&quot;"'
+    ) in context["body"]
     assert "<style>" not in context["body"]
     assert '<img alt="b" src="_images/collisions.png" class="dark-light"/></a>' in context["body"]
     assert context["body"].endswith('<img alt="" src="_images/thumb.svg" class="dark-light"/></a>')

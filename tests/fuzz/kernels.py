@@ -20,7 +20,10 @@ from tests.native import use_kernels
 
 _SAMPLES = [
     "a fine, funny film. Dull and far too long! <b>x</b> 3.14 don't",
-    "Größe ẞ İstanbul ﬁne e\u0301 Σίσυφος 日本語 ไทย 한국 👩🏽‍🔬 \u202e\u200d\ufeff \x00\x1c\x85\u2028",
+    (
+        "Größe ẞ İstanbul ﬁne e\u0301 Σίσυφος 日本語 ไทย 한국 👩🏽‍🔬 "
+        "\u202e\u200d\ufeff \x00\x1c\x85\u2028"
+    ),
     "the cat sat the dog sat down " * 8,
     "a b " * 200,
     " ",

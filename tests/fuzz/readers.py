@@ -48,13 +48,18 @@ _CSV = b'label,text\nspam,"Win, ""now""!"\nham,See you at 8\n\nham,\xc3\xa9t\xc3
 _TSV = b"id\ttext\tlabel\n1\tWin now\tspam\n2\tSee you\tham\n"
 _JSONL = (
     b'{"text": "Win now", "label": "spam"}\n{"text": "caf\\u00e9", "label": 3}\n\n'
-    b'{"text": "a \\ud83d\\ude42", "label": ["a", "b", true, 1.5]}\n{"text": "", "label": [], "more": {"a": [1]}}\n'
+    b'{"text": "a \\ud83d\\ude42", "label": ["a", "b", true, 1.5]}\n'
+    b'{"text": "", "label": [], "more": {"a": [1]}}\n'
 )
-_FASTTEXT = b"__label__sauce __label__cheese How much starch?\n__label__bread Why knead?\nno __label__late label\n"
+_FASTTEXT = (
+    b"__label__sauce __label__cheese How much starch?\n__label__bread Why knead?\n"
+    b"no __label__late label\n"
+)
 _ARPA = (
-    b"\\data\\\nngram 1=5\nngram 2=3\nngram 3=1\n\n\\1-grams:\n-0.5\t<unk>\t0\n-99\t<s>\t-0.25\n-1\ta\t-0.3\n"
-    b"-0.7\tb\t0\n-0.4\t</s>\n\n\\2-grams:\n-0.2\t<s> a\t-0.1\n-0.3\ta b\n-0.6\tb </s>\n\n\\3-grams:\n"
-    b"-0.1\t<s> a b\n\n\\end\\\n"
+    b"\\data\\\nngram 1=5\nngram 2=3\nngram 3=1\n\n"
+    b"\\1-grams:\n-0.5\t<unk>\t0\n-99\t<s>\t-0.25\n-1\ta\t-0.3\n-0.7\tb\t0\n-0.4\t</s>\n\n"
+    b"\\2-grams:\n-0.2\t<s> a\t-0.1\n-0.3\ta b\n-0.6\tb </s>\n\n"
+    b"\\3-grams:\n-0.1\t<s> a b\n\n\\end\\\n"
 )
 _UNIGRAMS = b"comment\n\\data\\\nngram 1=2\n\n\\1-grams:\n-0.75\ta\n-0.5 </s>\n\\end\\\n"
 _VECTORS = b"3 2\na 1 0.5\nb 2 -3e-2\n\xe6\x97\xa5\xe6\x9c\xac 0 1\n"

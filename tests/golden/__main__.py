@@ -13,9 +13,10 @@ from tests.golden._compare import ROOT, compare_commits
 from tests.golden._register import DIGESTS, THREADS
 
 _DESCRIPTION = """\
-Compare what all golden configurations compute in two commits, to the last bit, at one thread and at two, each in a
-fresh process of its own. The exit code is 1 where digests differ. Without options the working tree is compared with
-HEAD: run it before each commit of a change that must not change results.
+Compare what all golden configurations compute in two commits, to the last bit, at one thread and
+at two, each in a fresh process of its own. The exit code is 1 where digests differ. Without options
+the working tree is compared with HEAD: run it before each commit of a change that must not change
+results.
 """
 
 
@@ -34,8 +35,8 @@ def main() -> int:
     parser.add_argument(
         "--write",
         action="store_true",
-        help="only store this tree's digests of the exact configurations, for the tests. Do so when these are meant to "
-        "change or one is new, and say why in the commit.",
+        help="only store this tree's digests of the exact configurations, for the tests. Do so "
+        "when these are meant to change or one is new, and say why in the commit.",
     )
     options = parser.parse_args()
     if options.digests or options.write:

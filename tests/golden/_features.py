@@ -295,8 +295,8 @@ def sgnn_projection_module() -> Arrays:
 
 HASHED: dict[str, dict[str, Any]] = {
     "hashing_ngrams_with_punctuation": {
-        "token_pattern": r"\w+|[^\w\s]", "ngram_range": (1, 3), "n_features": 2**31 - 1, "norm": "l1",
-        "strip_accents": "unicode",
+        "token_pattern": r"\w+|[^\w\s]", "ngram_range": (1, 3), "n_features": 2**31 - 1,
+        "norm": "l1", "strip_accents": "unicode",
     },
     "hashing_ngrams_left_to_scikit_learn": {
         "tokenizer": str.split, "token_pattern": None, "stop_words": "english", "norm": None,
@@ -305,8 +305,11 @@ HASHED: dict[str, dict[str, Any]] = {
 golden_table("exact", _hashed, HASHED)
 FEATURIZED: dict[str, dict[str, Any]] = {
     "char_ngrams_split_at_punctuation": {
-        "ngram_range": (2, 5), "split": "punctuation", "lowercase": True, "binary": True, "norm": "l2",
+        "ngram_range": (2, 5), "split": "punctuation", "lowercase": True, "binary": True,
+        "norm": "l2",
     },
-    "skip_grams": {"analyzer": "skipgram", "ngram_range": (1, 2), "lowercase": True, "n_features": 2**16},
+    "skip_grams": {
+        "analyzer": "skipgram", "ngram_range": (1, 2), "lowercase": True, "n_features": 2**16,
+    },
 }  # fmt: skip
 golden_table("exact", _featurized, FEATURIZED)

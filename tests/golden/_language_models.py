@@ -237,8 +237,8 @@ TRAINED: dict[str, dict[str, Any]] = {
         "regularization__embedding_dropout": 0.1,
     },
     "language_model_hash_embedding": {
-        "embedding": ("hash", 2**14, 2**12), "hidden_layer": "sigmoid", "init": "uniform", "optimizer": "adam",
-        "learning_rate": 0.005,
+        "embedding": ("hash", 2**14, 2**12), "hidden_layer": "sigmoid", "init": "uniform",
+        "optimizer": "adam", "learning_rate": 0.005,
     },
     "language_model_modern": {
         "hidden_layer": ("residual", 2), "far_context": 6, "regularization__word_dropout": 0.1,
@@ -248,7 +248,9 @@ TRAINED: dict[str, dict[str, Any]] = {
     "language_model_direct_connections": {"direct_connections": True, "learning_rate": 0.05},
     "language_model_softmax": {"output": "softmax", "schedule__decay": "constant"},
     "language_model_adaptive": {"output": "adaptive", "optimizer": "adam", "learning_rate": 0.005},
-    "language_model_sgnn_embedding": {"embedding": ("sgnn", 10, 8), "optimizer": "adam", "learning_rate": 0.002},
+    "language_model_sgnn_embedding": {
+        "embedding": ("sgnn", 10, 8), "optimizer": "adam", "learning_rate": 0.002,
+    },
     "language_model_ngrams": {"embedding": ("ngrams", 1000)},
     "language_model_warmup": {"schedule__warmup_steps": 30},
 }  # fmt: skip

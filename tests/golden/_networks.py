@@ -120,7 +120,8 @@ def exported_predictor() -> Arrays:
 
 TRAINED: dict[str, dict[str, Any]] = {
     "network_packed": {
-        "output": "packed", "packed": True, "class_weight": "balanced", "loss": "ova", "learning_rate": 0.01,
+        "output": "packed", "packed": True, "class_weight": "balanced", "loss": "ova",
+        "learning_rate": 0.01,
     },
     "network_early_stopping": {
         "output": "float", "schedule": Schedule("linear", plateau=(1, 0.5)), "max_epochs": 5,
@@ -133,6 +134,8 @@ TRAINED: dict[str, dict[str, Any]] = {
         "schedule": Schedule("linear", average=True),
         "dropout": 0.0,
     },
-    "network_calibrated": {"calibrate": "auto", "early_stopping": EarlyStopping(validation_fraction=0.2)},
+    "network_calibrated": {
+        "calibrate": "auto", "early_stopping": EarlyStopping(validation_fraction=0.2),
+    },
 }  # fmt: skip
 golden_table("trained", _fitted, TRAINED)

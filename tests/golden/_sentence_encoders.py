@@ -142,10 +142,12 @@ def sentence_encoder_resumed() -> Arrays:
 
 TRAINED: dict[str, dict[str, Any]] = {
     "sentence_encoder_two_depths": {
-        "network__n_layers": 2, "network__depths": 2, "network__pooling": "mean", "objectives__loss": "proximity",
-        "learning_rate": 0.0005,
+        "network__n_layers": 2, "network__depths": 2, "network__pooling": "mean",
+        "objectives__loss": "proximity", "learning_rate": 0.0005,
     },
-    "sentence_encoder_weights_by_length": {"context_weight": "auto", "n_components_removed": "auto"},
+    "sentence_encoder_weights_by_length": {
+        "context_weight": "auto", "n_components_removed": "auto",
+    },
     "sentence_encoder_heads": {
         "network__n_layers": 1,
         "network__pooling": "attention",

@@ -14,7 +14,10 @@ from rich.console import Console
 from sklearn_hashnlp.inspection._explanation import Explanation
 from sklearn_hashnlp.inspection._text_columns import Feature
 
-HOSTILE = "</div><script>alert(1)</script>\n<img src=x onerror=alert(2)>\t&amp; \u202e\x00\x1b[31m \"quoted'"
+HOSTILE = (
+    "</div><script>alert(1)</script>\n<img src=x onerror=alert(2)>\t&amp; "
+    "\u202e\x00\x1b[31m \"quoted'"
+)
 TAGS = {"div", "style", "b", "details", "summary", "span", "table", "tbody", "tr", "td", "bdi"}
 
 

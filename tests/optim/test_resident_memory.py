@@ -21,7 +21,9 @@ from sklearn_hashnlp.optim import RowwiseAdagrad, RowwiseAdam, RowwiseSGD
 
 
 def resident():  # in kB; 0 where there is no /proc
-    lines = Path("/proc/self/status").read_text().splitlines() if sys.platform == "linux" else ["VmRSS: 0 kB"]
+    is_linux = sys.platform == "linux"
+    status = Path("/proc/self/status").read_text() if is_linux else "VmRSS: 0 kB"
+    lines = status.splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
 
 
@@ -42,7 +44,8 @@ touched = resident() - before
 large[:1_000_000] = 1.0
 filled = resident() - before
 del large
-found = {"sum": shared.sum().item(), "touched": touched, "filled": filled, "freed": resident() - before}
+found = {"sum": shared.sum().item(), "touched": touched, "filled": filled}
+found["freed"] = resident() - before
 
 
 def train(kind, n_rows, rows):
@@ -51,7 +54,9 @@ def train(kind, n_rows, rows):
     optimizer = kind([table, head], average_after=1)
     for _ in range(4):
         optimizer.zero_grad()
-        table.grad = torch.sparse_coo_tensor(rows[None], torch.ones(len(rows), 20), table.shape, check_invariants=True)
+        table.grad = torch.sparse_coo_tensor(
+            rows[None], torch.ones(len(rows), 20), table.shape, check_invariants=True
+        )
         head.grad = torch.ones(3)
         optimizer.step()
     before = table.detach()[rows[0], 0].item()

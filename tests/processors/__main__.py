@@ -28,8 +28,9 @@ PARALLEL = [
 ]
 
 _DESCRIPTION = """\
-Run the quick tests twice, with the libraries set to compute as on other processors. Settings that this processor cannot
-run, or that change nothing on it, are skipped by name. The exit code is 1 if a test fails.
+Run the quick tests twice, with the libraries set to compute as on other processors. Settings that
+this processor cannot run, or that change nothing on it, are skipped by name. The exit code is 1 if
+a test fails.
 """
 
 

@@ -21,12 +21,14 @@ PROBES = {
     "MKL": """
 import hashlib, torch
 a = torch.sin(torch.arange(90_000.0)).view(300, 300)
-print(hashlib.sha256((a @ a).numpy().tobytes()).hexdigest()[:8] if torch.backends.mkl.is_available() else "no MKL")
+digest = hashlib.sha256((a @ a).numpy().tobytes()).hexdigest()
+print(digest[:8] if torch.backends.mkl.is_available() else "no MKL")
 """,
     "OpenBLAS": """
 import numpy, scipy.linalg, threadpoolctl
 numpy.ones((300, 300)) @ numpy.ones((300, 300))
-print(*sorted({one.get("architecture", "no OpenBLAS") for one in threadpoolctl.threadpool_info()} - {"no OpenBLAS"}))
+libraries = threadpoolctl.threadpool_info()
+print(*sorted({one["architecture"] for one in libraries if "architecture" in one}))
 """,
     "numpy": """
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__

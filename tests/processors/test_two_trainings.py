@@ -73,7 +73,7 @@ def test_collections():
 
 def test_scripts(name):
     models = run_script("bench_x")["models"]
-    assert {name for name in models if models[name]["accuracy"] != models["defaults"]["accuracy"]}  # here
+    assert {n for n in models if models[n]["accuracy"] != models["defaults"]["accuracy"]}  # here
     assert models["small"]["bytes"] < models["large"]["bytes"]
 
 def test_counts():

@@ -162,7 +162,10 @@ def test_make_prefers_the_compiler_of_the_system(
 
 def test_an_editable_wheel_has_a_plain_path(tmp_path: Path) -> None:
     pytest.importorskip("scikit_build_core")
-    script = f"import sys; sys.path.insert(0, {str(NATIVE)!r}); import build_backend as b; from pathlib import Path; "
+    script = (
+        f"import sys; sys.path.insert(0, {str(NATIVE)!r}); import build_backend as b; "
+        "from pathlib import Path; "
+    )
     files = {"x-1.dist-info/WHEEL": b"Wheel-Version: 1.0\nTag: cp311-cp311-linux_x86_64\n"}
     script += f"print(b.write_wheel(Path({str(tmp_path)!r}), 'x-1.dist-info', {files!r}))"
     done = subprocess.run(

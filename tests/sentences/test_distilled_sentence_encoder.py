@@ -118,7 +118,10 @@ def test_damaged_folders_are_refused():
         ([[1.0], [1.0, 2.0]], "y must be a matrix of numbers, .* got list: .* inhomogeneous"),
         (
             None,
-            r"DistilledSentenceEncoder.fit needs y, the vectors of the teacher, one row per text; got None",
+            (
+                r"DistilledSentenceEncoder.fit needs y, the vectors of the teacher, one row per "
+                r"text; got None"
+            ),
         ),
         (np.ones((100, 5)), "all vectors of y have the same direction"),
         (np.arange(1, 101)[:, np.newaxis], "all vectors of y have the same direction"),

@@ -17,7 +17,10 @@ TEXTS = ["a fine, funny film, and longer than forty letters", "dull"]
 
 
 def test_texts_in_any_column_are_refused():
-    message = r"^X takes rows of numbers, got texts, the first of them 'a fine, funny film, and longer than fort'\.\.\.\. "
+    message = (
+        r"^X takes rows of numbers, got texts, the first of them 'a fine, funny film, and longer "
+        r"than fort'\.\.\.\. "
+    )
     series = pd.Series(TEXTS, index=[5, 4]), pl.Series(TEXTS)
     for column in (
         TEXTS,

@@ -101,7 +101,10 @@ def test_no_sum_of_finite_values_leaves_the_numbers(make, hyperplanes):
     for size in (1e31, -1e308):
         with pytest.raises(
             ValueError,
-            match=rf"takes values up to 1e\+30, got one of size {re.escape(f'{abs(size):g}')}.*Scale X down",
+            match=(
+                rf"takes values up to 1e\+30, got one of size {re.escape(f'{abs(size):g}')}.*Scale "
+                r"X down"
+            ),
         ):
             projector.transform(make(size / 1e30 * rows))
 
@@ -156,7 +159,10 @@ def test_another_device_gives_the_same(X, hyperplanes, output):
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:99"])
 def test_a_device_that_is_not_there_is_told_with_what_to_do(X, device):
-    message = rf"SGNNProjector\(device='{device}'\) needs a device that torch .* does not find\. Set device='auto'.*\.$"
+    message = (
+        rf"SGNNProjector\(device='{device}'\) needs a device that torch .* does not find\. Set "
+        r"device='auto'.*\.$"
+    )
     with pytest.raises(RuntimeError, match=message):
         SGNNProjector(device=device).transform(X)
 

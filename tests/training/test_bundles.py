@@ -40,7 +40,10 @@ def test_a_field_of_a_bundle_that_is_not_there_is_refused(
     model: Any, name: str, bundle: BaseEstimator
 ) -> None:
     parameter, _, field = name.partition("__")
-    message = rf"{parameter}=.* has no '{field}' to set. Set {parameter}={type(bundle).__name__}\(\) before"
+    message = (
+        rf"{parameter}=.* has no '{field}' to set. Set {parameter}={type(bundle).__name__}\(\) "
+        r"before"
+    )
     with pytest.raises(ValueError, match=message):
         model.set_params(**{name: 3})
     model.set_params(**{name: 3, parameter: bundle})

@@ -33,20 +33,23 @@ _VARIANTS = ("improved", "paper")
 _KINDS = ("embedding", "components")
 
 _DESCRIPTION = """\
-Two words collide if a hash embedding has the same parameters for both: then no classifier can distinguish them. Of V
-distinct words, V (V - 1) / 2 q pairs are expected to collide. q = 1 / (n B^k) in the improved variant: the hash
-functions h and u_1 .. u_k all hash the word. q = 1 / n in the paper's variant: components are chosen by the
-hash D1 of the word. Its components alone collide with q = 1 / n + (1 - 1 / n) / B^k. The reference is Y. Dubois's
-Hash-Embeddings (https://github.com/YannDubs/Hash-Embeddings), section "Decreasing number of collisions for free".
+Two words collide if a hash embedding has the same parameters for both: then no classifier can
+distinguish them. Of V distinct words, V (V - 1) / 2 q pairs are expected to collide.
+q = 1 / (n B^k) in the improved variant: the hash functions h and u_1 .. u_k all hash the word.
+q = 1 / n in the paper's variant: components are chosen by the hash D1 of the word. Its components
+alone collide with q = 1 / n + (1 - 1 / n) / B^k. The reference is Y. Dubois's Hash-Embeddings
+(https://github.com/YannDubs/Hash-Embeddings), section "Decreasing number of collisions for free".
 
-hash embedding: a simulation with the hash functions of this package, with another seed in each trial, at sizes where
-pairs can be counted; no table is allocated. Counted are words that share the importance row and the components in order
-(all trained parameters), and the components.
-columns: distinct strings that the vectorizer hashes to the same of 2**31 - 1 columns, which no hash embedding can undo.
-formulas: the example of the reference, a billion words, and one that can be counted; both with the formulas of the
-reference, which are upper bounds.
+hash embedding: a simulation with the hash functions of this package, with another seed in each
+trial, at sizes where pairs can be counted; no table is allocated. Counted are words that share the
+importance row and the components in order (all trained parameters), and the components.
+columns: distinct strings that the vectorizer hashes to the same of 2**31 - 1 columns, which no hash
+embedding can undo.
+formulas: the example of the reference, a billion words, and one that can be counted; both with the
+formulas of the reference, which are upper bounds.
 
-Differences: the reference prints probabilities by its formulas, and counts nothing. About half a minute on one core."""
+Differences: the reference prints probabilities by its formulas, and counts nothing. About half a
+minute on one core."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +221,10 @@ def _n_results(settings: CollisionsSettings) -> int:
 
 COLLISIONS = Recipe(
     name="collisions",
-    summary="Colliding words of hash embeddings, counted with this package's hash functions and by formula",
+    summary=(
+        "Colliding words of hash embeddings, counted with this package's hash functions and by "
+        "formula"
+    ),
     description=_DESCRIPTION,
     settings=CollisionsSettings(),
     quick=_QUICK,

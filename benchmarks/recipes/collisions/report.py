@@ -27,7 +27,9 @@ _PRINTED = {
 }
 
 _TITLES = {
-    "embedding": "Colliding pairs of words: same embedding (importance row and components, in order)",
+    "embedding": (
+        "Colliding pairs of words: same embedding (importance row and components, in order)"
+    ),
     "components": "Colliding pairs of words: same components, in order",
     "column": "Colliding pairs of words: same column out of 2,147,483,647 of the vectorizer",
 }
@@ -244,7 +246,10 @@ def _simulation_table(kind: str, rows: Sequence[_Row]) -> Table:
     if all(consistent):
         verdict = f"Counts are consistent with the formula in all {len(rows)} rows"
     else:
-        verdict = f"Counts are NOT consistent with the formula in {consistent.count(False)} of {len(rows)} rows"
+        verdict = (
+            f"Counts are NOT consistent with the formula in {consistent.count(False)} of "
+            f"{len(rows)} rows"
+        )
     notes = [
         f"{verdict}, at a family-wise significance level of {_LEVEL:.0%} (Holm). The largest |z| "
         f"is {max_abs_z:.2f}, the root mean square of z "

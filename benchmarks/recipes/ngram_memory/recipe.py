@@ -12,16 +12,19 @@ from benchmarks.runner.recipe import Recipe, Result, Run
 from benchmarks.runner.settings import STDLIB, setting
 
 _DESCRIPTION = """\
-A causal transformer of three blocks and 256 columns (2.4 million parameters without its embedding) is trained on
-Wikipedia for the same processor time of one thread: without a memory of n-grams, with one, and with as many dense
-parameters instead; then one thing is changed at a time. Bits per byte of unseen articles: of the validation text, on
-which learning rates were chosen, and of the test text.
+A causal transformer of three blocks and 256 columns (2.4 million parameters without its embedding)
+is trained on Wikipedia for the same processor time of one thread: without a memory of n-grams, with
+one, and with as many dense parameters instead; then one thing is changed at a time. Bits per byte
+of unseen articles: of the validation text, on which learning rates were chosen, and of the test
+text.
 
-With --set device=cuda, the time is that of a GPU, where larger batches use it fully: --set seconds=10 --set batch=128.
+With --set device=cuda, the time is that of a GPU, where larger batches use it fully:
+--set seconds=10 --set batch=128.
 
-It needs paragraphs.txt: pass its folder by --set data=FOLDER, or name it wikipedia/ in the folder that the environment
-variable HASHNLP_DATA names. Five minutes per variant and seed; run it with --seeds 3 --processes 2, and the comparison
-of plain, hash and dense once more with --set seconds=900 --set variants=plain,hash,dense and one process."""
+It needs paragraphs.txt: pass its folder by --set data=FOLDER, or name it wikipedia/ in the folder
+that the environment variable HASHNLP_DATA names. Five minutes per variant and seed; run it with
+--seeds 3 --processes 2, and the comparison of plain, hash and dense once more with
+--set seconds=900 --set variants=plain,hash,dense and one process."""
 
 _VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {"memory": "none"},
@@ -42,7 +45,7 @@ _VARIANTS: dict[str, dict[str, Any]] = {
     "xor with powers of two": {"scheme": "multiplicative_xor"},
     "xor with primes": {"scheme": "multiplicative_xor", "primes": True},
 }
-"""The variants: what differs from ``hash``, which has a table of 2**17 rows of 64 columns for each order."""
+"""The variants: what differs from ``hash``, which has 2**17 rows of 64 columns for each order."""
 
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "bytes": {name: {"orders": (2, 3, 4)} | changes for name, changes in _VARIANTS.items()}
@@ -133,7 +136,10 @@ def _recipe(unit: Literal["bytes", "words"]) -> Recipe:
     settings = NgramMemorySettings(unit=unit)
     return Recipe(
         name=f"ngram-memory-{unit}",
-        summary=f"A small transformer on {unit} with and without hashed n-grams, at equal processor time",
+        summary=(
+            f"A small transformer on {unit} with and without hashed n-grams, at equal processor "
+            "time"
+        ),
         description=_DESCRIPTION,
         settings=settings,
         quick=replace(

@@ -12,25 +12,28 @@ from benchmarks.runner.settings import same_settings
 from benchmarks.runner.table import Table, tables_by_settings, without_column
 
 _DESCRIPTION = """\
-A sequence-to-sequence network with additive attention reverses strings of 1 to 4 symbols out of 1,000, once with a full
-softmax over the symbols and once with a hierarchical softmax over a random binary tree. The reference implementation is
-Baumel's notebook "Scaling-Up Neural Networks" (https://github.com/talbaumel/RNN_tutorial), with the same sizes.
+A sequence-to-sequence network with additive attention reverses strings of 1 to 4 symbols out of
+1,000, once with a full softmax over the symbols and once with a hierarchical softmax over a random
+binary tree. The reference implementation is Baumel's notebook "Scaling-Up Neural Networks"
+(https://github.com/talbaumel/RNN_tutorial), with the same sizes.
 
-fixed strings: 20 epochs on 3,000 strings, one epoch of each output layer in turn; training time, and the loss on 50
-validation strings, summed over all their symbols as in the reference.
-fresh strings: each epoch has 3,000 new strings, until 98 % of 1,000 validation strings are reversed exactly; then exact
-match on 1,000 test strings. Strings are generated greedily by argmax, or by exact search in the tree.
+fixed strings: 20 epochs on 3,000 strings, one epoch of each output layer in turn; training time,
+and the loss on 50 validation strings, summed over all their symbols as in the reference.
+fresh strings: each epoch has 3,000 new strings, until 98 % of 1,000 validation strings are reversed
+exactly; then exact match on 1,000 test strings. Strings are generated greedily by argmax, or by
+exact search in the tree.
 
-Differences: batches of 16 strings instead of single ones, Adam instead of gradient descent, torch's LSTM, one thread.
-About three minutes on one core. reversal-sgd trains as the reference does."""
+Differences: batches of 16 strings instead of single ones, Adam instead of gradient descent, torch's
+LSTM, one thread. About three minutes on one core. reversal-sgd trains as the reference does."""
 
 _SGD_DESCRIPTION = """\
-The experiment reversal in the form of the reference implementation: one string at a time, stochastic gradient descent
-with learning rate 0.1 on the loss summed over the symbols of a string, gradients clipped to a norm of 5, initial
-weights as in the library of the reference, and 20 epochs on 3,000 fixed strings, one epoch of each output layer in
-turn. Each epoch has its own random order.
+The experiment reversal in the form of the reference implementation: one string at a time,
+stochastic gradient descent with learning rate 0.1 on the loss summed over the symbols of a string,
+gradients clipped to a norm of 5, initial weights as in the library of the reference, and 20 epochs
+on 3,000 fixed strings, one epoch of each output layer in turn. Each epoch has its own random order.
 
-Difference: torch's LSTM, which has no peephole connections. About a quarter of an hour for each seed on one core."""
+Difference: torch's LSTM, which has no peephole connections. About a quarter of an hour for each
+seed on one core."""
 
 # Printed by the reference for 20 epochs of single strings, on its machine.
 _REFERENCE = {

@@ -79,7 +79,10 @@ def test_an_unknown_recipe_is_an_error_with_all_names() -> None:
 
 
 def test_listing_recipes_imports_nothing_heavy() -> None:
-    code = "import sys, benchmarks.runner\nprint(sorted({'torch', 'sklearn', 'numpy', 'scipy'} & set(sys.modules)))"
+    code = (
+        "import sys, benchmarks.runner\nprint(sorted({'torch', 'sklearn', 'numpy', 'scipy'} & "
+        "set(sys.modules)))"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -64,20 +64,27 @@ def test_the_six_have_the_names_of_the_reference() -> None:
 
 # From the README and the command line of the reference, whose ranges exclude their ends.
 COMMON = """
-    dataset=ag variant=improved n_hashes=2 aggregation=sum append_weight=yes max_epochs=300 batch_size=64
-    learning_rate=0.001 shuffle=yes validation_fraction=0.05 monitor=valid_acc n_iter_no_change=10 plateau_patience=4
-    plateau_factor=0.5 restore_best=yes ngram_dropout=4,99 n_train=0 n_test=0 members=1
+    dataset=ag variant=improved n_hashes=2 aggregation=sum append_weight=yes max_epochs=300
+    batch_size=64 learning_rate=0.001 shuffle=yes validation_fraction=0.05 monitor=valid_acc
+    n_iter_no_change=10 plateau_patience=4 plateau_factor=0.5 restore_best=yes ngram_dropout=4,99
+    n_train=0 n_test=0 members=1
     n_embeddings_grid= n_buckets_grid=
 """
 NODICT = """
-    dictionary=no ngram_range=1,2 embedding_dim=20 n_embeddings=10000000 n_buckets=1000000 hidden_layer_sizes=
+    dictionary=no ngram_range=1,2 embedding_dim=20 n_embeddings=10000000 n_buckets=1000000
+    hidden_layer_sizes=
 """
-DICT = "dictionary=yes ngram_range=1,9 embedding_dim=200 n_embeddings=1000000 hidden_layer_sizes=1000,1000,1000"
+DICT = (
+    "dictionary=yes ngram_range=1,9 embedding_dim=200 n_embeddings=1000000 "
+    "hidden_layer_sizes=1000,1000,1000"
+)
 REFERENCE = {
     "custom": NODICT,
     "hash-embed-nodict": NODICT,
     "std-embed-nodict": f"{NODICT} variant=standard",
-    "std-embed-dict": f"{DICT} variant=standard n_embeddings_grid=10000,25000,50000,300000,500000,1000000",
+    "std-embed-dict": (
+        f"{DICT} variant=standard n_embeddings_grid=10000,25000,50000,300000,500000,1000000"
+    ),
     "hash-embed-dict": f"{DICT} n_buckets_grid=500,10000,50000,100000,150000",
     "ensemble-hash-embed-dict": f"{DICT} n_buckets=50000 members=10",
 }

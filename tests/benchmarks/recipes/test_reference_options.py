@@ -36,7 +36,10 @@ OPTIONS = (
     "--dictionnary -g -f --no-hashembed --no-append-weight --old-hashembed -D -B -N -H -m"
 )
 CHOICES = {
-    "-x": "custom std-embed-dict hash-embed-dict hash-embed-nodict std-embed-nodict ensemble-hash-embed-dict",
+    "-x": (
+        "custom std-embed-dict hash-embed-dict hash-embed-nodict std-embed-nodict "
+        "ensemble-hash-embed-dict"
+    ),
     "-d": "ag amazon amazon-polarity dbpedia sogou yahoo yelp yelp-polarity",
 }
 SEEDS = [(str(seed), classifiers.HashEmbeddingClassifier(random_state=seed)) for seed in range(10)]

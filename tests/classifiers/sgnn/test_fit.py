@@ -173,7 +173,10 @@ def test_parameters_of_the_net_may_not_change_in_a_warm_start(name, value):
 )
 def test_packed_rows_are_bytes(rows):
     model = SGNNClassifier(**SMALL | {"max_epochs": 1}, packed=True)
-    message = r"SGNNClassifier\(packed=True\) takes rows of bytes, an array of uint8, got one of .* numpy.packbits"
+    message = (
+        r"SGNNClassifier\(packed=True\) takes rows of bytes, an array of uint8, got one of .* "
+        r"numpy.packbits"
+    )
     with pytest.raises(ValueError, match=message):
         model.fit(rows, LABELS)
     with pytest.raises(ValueError, match=message):

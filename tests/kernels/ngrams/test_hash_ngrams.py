@@ -127,7 +127,8 @@ libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 text = b"some words\\n" * 40
-texts = Texts(Ragged(np.frombuffer(text, dtype=np.uint8), np.arange(41) * 11), np.ones(40, dtype=bool), True)
+lines = Ragged(np.frombuffer(text, dtype=np.uint8), np.arange(41) * 11)
+texts = Texts(lines, np.ones(40, dtype=bool), True)
 for units, ranges in (
     (character_units(texts), [(n, n) for n in (1, 4, 28, 29, 40, 64, 65, 1000)]),
     (word_units(texts), [(1, 1), (1, 2), (2, 2), (1, 5)]),
@@ -136,11 +137,13 @@ for units, ranges in (
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     address = libc.mmap(None, 2 * mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
     assert libc.mprotect(address + mmap.PAGESIZE, mmap.PAGESIZE, 0) == 0
-    guarded = np.frombuffer((ctypes.c_uint8 * used).from_address(address + mmap.PAGESIZE - used), dtype=np.uint8)
+    block = (ctypes.c_uint8 * used).from_address(address + mmap.PAGESIZE - used)
+    guarded = np.frombuffer(block, dtype=np.uint8)
     guarded[:] = units.text[:used]
     for ngram_range in ranges:
         expected = hash_ngrams(units, ngram_range)
-        assert np.array_equal(hash_ngrams(units._replace(text=guarded), ngram_range).values, expected.values)
+        hashed = hash_ngrams(units._replace(text=guarded), ngram_range)
+        assert np.array_equal(hashed.values, expected.values)
 """
 
 

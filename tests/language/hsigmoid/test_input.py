@@ -158,7 +158,10 @@ def test_special_tokens_must_differ(tokens):
 
 def test_padding_of_the_reference_predicts_after_trained_contexts_alone():
     model = make(**REFERENCE | {"order": 4}, **TOKENS).fit(CATS)
-    message = r"order=4, padding='reference'\) predicts words after 2 others or more, got \['a'\] as context 1"
+    message = (
+        r"order=4, padding='reference'\) predicts words after 2 others or more, got \['a'\] as "
+        r"context 1"
+    )
     for ask in (model.predict, model.predict_proba, model.predict_topk):
         with pytest.raises(ValueError, match=message):
             ask(["a cat", "a"])
