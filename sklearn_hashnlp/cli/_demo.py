@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import ComputeDevice, Jobs, Seed
+from sklearn_hashnlp.cli._pipelines import make_model
 from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 _TEST_SIZE = 0.25
@@ -31,9 +30,6 @@ _EXAMPLE = "Return the names of all members of the archive, and extract one of t
 def demo(
     screen: Screen,
     output: Path = typer.Option(Path("hashnlp-demo"), "--output", "-o", metavar="DIR", help="Output folder."),
-    seed: Seed = 0,
-    device: ComputeDevice = "cpu",
-    n_jobs: Jobs = None,
 ) -> None:
     """Train a classifier that predicts the module of a Python docstring, on text that is on your
     machine.
@@ -62,63 +58,44 @@ def demo(
         f"{len(texts):,} docstrings of {len(set(labels))} modules of Python's standard library: "
         f"{len(texts) - n_test:,} training and {n_test:,} test texts\n"
     )
-    runs: dict[str, list[tuple[float, float]]] = {name: [] for name in _MODELS}
-    for number, name in itertools.product(range(_N_SPLITS), _MODELS):
-        parts = train_test_split(texts, labels, test_size=_TEST_SIZE, stratify=labels, random_state=number)
-        train_texts, test_texts, train_labels, test_labels = parts
-        model = _make_model(name, seed=seed + number, device=device, n_jobs=n_jobs)
-        started = perf_counter()
-        if number == 0 and name == _SAVED:
-            fit_model(screen, model, train_texts, train_labels)
-            save_model(model, folder)
-        else:
-            model.fit(train_texts, train_labels)
-        seconds = perf_counter() - started
-        runs[name].append((float(model.score(test_texts, test_labels)), seconds))
-    results = {name: _summary(of_model) for name, of_model in runs.items()}
-    report = {"n_train": len(texts) - n_test, "n_test": n_test, "model": str(folder)}
-    report |= {key: results[name] for name, key in _MODELS.items()}
-    screen.result(report, _describe(results, folder))
+    report: dict[str, Any] = {"n_train": len(texts) - n_test, "n_test": n_test, "model": str(folder)}
+    table = plain_table("model", ">test accuracy", ">training time")
+    for name, key in _MODELS.items():
+        accuracies, seconds = [], []
+        for number in range(_N_SPLITS):
+            parts = train_test_split(texts, labels, test_size=_TEST_SIZE, stratify=labels, random_state=number)
+            train_texts, test_texts, train_labels, test_labels = parts
+            model = _make_model(name, number)
+            started = perf_counter()
+            if name == _SAVED and number == 0:
+                fit_model(screen, model, train_texts, train_labels)
+                save_model(model, folder)
+            else:
+                model.fit(train_texts, train_labels)
+            seconds.append(perf_counter() - started)
+            accuracies.append(float(model.score(test_texts, test_labels)))
+        mean, deviation = statistics.mean(accuracies), statistics.pstdev(accuracies)
+        time = statistics.median(seconds)
+        report[key] = {"accuracy": mean, "standard_deviation": deviation, "seconds": round(time, 3)}
+        figures = f"{mean:.4f} ± {deviation:.4f}", f"{time:.1f} s"
+        table.add_row(name, *figures, style="bold" if name == _SAVED else None)
+    splits = f"Mean and standard deviation over {_N_SPLITS} splits into training and test texts."
+    screen.result(report, [table, splits, f"\nModel saved in  {folder}"])
     command = f'echo "{_EXAMPLE}" | {{hashnlp}} predict --model {{path}} --top 3 --proba'
     screen.next_step("predict the module of another sentence", command, path=folder)
 
 
-def _make_model(name: str, *, seed: int, **options: Any) -> Any:
+def _make_model(name: str, seed: int) -> Any:
     """Return one of the models, untrained; the linear ones are scikit-learn's usual pipeline for text."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline, make_union
     from sklearn.svm import LinearSVC
 
-    from sklearn_hashnlp.cli import _pipelines
-
     characters = name.endswith("characters")
     if name.startswith("hash embedding"):
-        return _pipelines.make_model(seed=seed, features="words+characters" if characters else "words", **options)
+        features = "words+characters" if characters else "words"
+        return make_model(features=features, random_state=seed)
     vectorizers = [TfidfVectorizer(ngram_range=(1, 2))]
     if characters:
         vectorizers.append(TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5)))
     return make_pipeline(make_union(*vectorizers), LinearSVC(random_state=seed))
-
-
-def _summary(runs: list[tuple[float, float]]) -> dict[str, float]:
-    accuracies, seconds = zip(*runs, strict=True)
-    return {
-        "accuracy": statistics.mean(accuracies),
-        "standard_deviation": statistics.pstdev(accuracies),
-        "seconds": round(statistics.median(seconds), 3),
-    }
-
-
-def _describe(results: dict[str, dict[str, float]], folder: Path) -> list[Any]:
-    """Return the lines of the result."""
-    table = plain_table("model", ">test accuracy", ">training time")
-    for name, row in results.items():
-        accuracy = f"{row['accuracy']:.4f} ± {row['standard_deviation']:.4f}"
-        table.add_row(name, accuracy, f"{row['seconds']:.1f} s", style="bold" if name == _SAVED else None)
-    best = max(results, key=lambda name: results[name]["accuracy"])
-    return [
-        table,
-        f"Mean and standard deviation over {_N_SPLITS} splits into training and test texts.",
-        *([] if best == _SAVED else [f"\nBest here: {best}."]),
-        f"\nModel saved in  {folder}",
-    ]

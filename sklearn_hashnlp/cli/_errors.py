@@ -6,7 +6,6 @@ import functools
 import inspect
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
@@ -108,8 +107,7 @@ def _raising_interrupts() -> Iterator[None]:
         raise KeyboardInterrupt
 
     previous = signal.getsignal(signal.SIGINT)
-    in_background = previous is signal.SIG_IGN  # which receives no signals of the terminal
-    receives = threading.current_thread() is threading.main_thread() and not in_background
+    receives = previous is not signal.SIG_IGN  # as in the background
     if receives:
         signal.signal(signal.SIGINT, interrupt)
     try:

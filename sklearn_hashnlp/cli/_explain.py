@@ -47,7 +47,7 @@ def explain(
     chosen = None if labels is None else _labels_of(classifier, labels)
     has_one_score = len(classifier.classes_) == 2 and not last_step(classifier).multilabel_
     n_texts = 0
-    with open_texts(screen, file, reading, action="Explaining") as texts:
+    with open_texts(screen, file, reading) as texts:
         for text in texts:
             shown = chosen or [predict_topk(classifier, [text.text], 1)[0][0][0]]
             try:

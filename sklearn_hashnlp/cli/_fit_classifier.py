@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn_hashnlp.cli._options import LabelledOptions
 from sklearn_hashnlp.cli._pipelines import last_step
@@ -14,14 +14,16 @@ from sklearn_hashnlp.cli._progress import Progress, epoch_line, shown_training
 from sklearn_hashnlp.cli._reading import (
     check_labels,
     count_labels,
-    counted_texts,
     in_order,
     label_lists,
     note_unknown_labels,
     read_labelled,
 )
-from sklearn_hashnlp.cli._scores import held_out_figures
 from sklearn_hashnlp.cli._screen import Screen, counted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 BATCH_SIZE = 10_000  # texts of a stream that are in memory
 
@@ -54,7 +56,7 @@ def fit_in_memory(
     if multilabel:
         _set_multilabel(model, early_stopping=early_stopping)
     if validation is not None:
-        note_unknown_labels(screen, valid or data, true, n_labels, separable=False)
+        note_unknown_labels(screen, valid or data, true, n_labels)
     started = perf_counter()
     fit_model(screen, model, texts, labels, _scorable(validation, n_labels, multilabel=multilabel))
     trained = last_step(model)
@@ -94,26 +96,23 @@ def fit_streamed(
     from sklearn_hashnlp.datasets import stream_labelled
 
     counts: Counter[str] = Counter()
-    n_texts, n_empty, multilabel, history = 0, 0, False, []
+    n_texts, multilabel, history = 0, False, []
     how: dict[str, Any] = vars(reading) | {"batch_size": BATCH_SIZE}
     with screen.bar(f"Reading {path.name}") as update:
         for batch, names in stream_labelled(path, multilabel=True, progress=update, **how):
             counts.update(name for row in names for name in row)
             n_texts += len(batch)
-            n_empty += sum(not text.strip() for text in batch)
             multilabel |= any(len(row) != 1 for row in names)
     n_labels = in_order(counts)
     check_labels(n_labels, n_texts, path)
-    screen.note(
-        f"Found {counted_texts(n_texts, n_empty)} with {counted(len(n_labels), 'label')} in {path}, which is read in "
-        f"batches of {BATCH_SIZE:,} texts"
-    )
+    found = f"{counted(n_texts, 'text')} with {counted(len(n_labels), 'label')} in {path}"
+    screen.note(f"Found {found}, which is read in batches of {BATCH_SIZE:,} texts")
     texts: list[str] = []
     true: Sequence[Sequence[str]] = []
     if valid is not None:
         read = read_labelled(screen, valid, reading, classes=n_labels)
         texts, true = read.data, label_lists(read.target)
-        note_unknown_labels(screen, valid, true, n_labels, separable=False)
+        note_unknown_labels(screen, valid, true, n_labels)
     if model.class_weight == "balanced":  # by the labels of all batches
         weights = {name: n_texts / (len(n_labels) * count) for name, count in n_labels.items()}
         model.set_params(class_weight=weights)
@@ -149,8 +148,21 @@ def _report(
 
 
 def _held_out(model: Any, texts: list[str], true: Sequence[Sequence[str]], *, multilabel: bool) -> dict[str, float]:
-    several = multilabel or any(len(row) != 1 for row in true)
-    return held_out_figures(true, model.predict_proba(texts), model.classes_, multilabel=several)
+    """Compute the accuracy or, with multiple labels per text, precision and recall at 1."""
+    figures = scores_at(true, model.predict_proba(texts), model.classes_, 1)
+    if multilabel or any(len(row) != 1 for row in true):
+        return {f"{name}_at_1": value for name, value in figures.items()}
+    return {"accuracy": figures["precision"]}
+
+
+def scores_at(
+    true: Sequence[Sequence[str]], probabilities: NDArray[np.float64], classes: NDArray[np.str_], k: int
+) -> dict[str, float]:
+    """Compute precision and recall of the k most probable labels, of the texts that have a label, as fastText does."""
+    best = classes[(-probabilities).argsort(axis=1, kind="stable")[:, :k]].tolist()
+    n_hits = sum(len(set(labels) & set(top)) for labels, top in zip(true, best, strict=True))
+    n_texts, n_labels = sum(1 for labels in true if labels), sum(map(len, true))
+    return {"precision": n_hits / (k * n_texts) if n_texts else 0.0, "recall": n_hits / n_labels if n_labels else 0.0}
 
 
 def _set_multilabel(model: Any, *, early_stopping: bool) -> None:

@@ -14,10 +14,7 @@ class OptionGroup:
     """Options that commands share: one argument, whose parameters ``reporting_errors`` puts among the options."""
 
 
-Device: TypeAlias = Literal["cpu", "cuda", "auto"]
-Errors: TypeAlias = Literal["strict", "replace", "skip"]
 FileFormat: TypeAlias = Literal["csv", "tsv", "jsonl", "fasttext"]
-Precision: TypeAlias = Literal["float32", "float16", "int8"]
 
 
 def _check_n_jobs(n_jobs: int | None) -> int | None:
@@ -65,13 +62,15 @@ Encoding = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model.")]
-ComputeDevice = Annotated[Device, typer.Option(help="Where to train; auto uses a GPU if there is one.")]
+ComputeDevice = Annotated[
+    Literal["cpu", "cuda", "auto"], typer.Option(help="Where to train; auto uses a GPU if there is one.")
+]
 Jobs = Annotated[
     int | None,
     typer.Option("--n-jobs", "-j", help="Threads for vectorizing. Default: all cores.", callback=_check_n_jobs),
 ]
 SavedPrecision = Annotated[
-    Precision,
+    Literal["float32", "float16", "int8"],
     typer.Option(
         "--precision",
         help="Precision of the saved tables: float16 takes half the space of float32 and int8 a quarter, with nearly "
@@ -119,7 +118,7 @@ class TextOptions(OptionGroup):
         "__label__", metavar="TEXT", help="Prefix of the words that are labels, in fastText's format."
     )
     encoding: Encoding = "utf-8"
-    errors: Errors = typer.Option(
+    errors: Literal["strict", "replace", "skip"] = typer.Option(
         "strict",
         help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD; skip excludes "
         "rows with such bytes, and all others that cannot be read.",

@@ -12,10 +12,9 @@ from typing import Any
 
 import typer
 
-from sklearn_hashnlp.cli._options import ComputeDevice, OptionGroup
+from sklearn_hashnlp.cli._options import ComputeDevice, OptionGroup, Seed
 from sklearn_hashnlp.cli._screen import Screen, plain_table
 
-_LITERALS = ("(", "[", "{", "'", '"')  # first characters of values that must be Python literals
 _OBJECTS = ("callbacks", "pretrained", "scoring", "sentence_splitter")  # which cannot be typed
 _ENTRY = re.compile(r"^([\w, ]+?)(?: : .*)?\n((?:    .*\n|\n)+)", re.MULTILINE)  # of the parameters in a docstring
 _MARKUP = re.compile(r":[\w:]+:`~?(?:[\w.]+\.)?([^`]+)`|``| \[\d+\]_")  # of docstrings, such as :class:`~module.Name`
@@ -32,9 +31,7 @@ class Training(OptionGroup):
 
     epochs: int | None = typer.Option(None, min=1, help="Number of epochs. Default: the estimator's.")
     learning_rate: float | None = typer.Option(None, metavar="RATE", help="Learning rate. Default: the estimator's.")
-    seed: int | None = typer.Option(
-        None, min=0, max=2**32 - 1, help="Random seed: same seed and data, same model. Default: 0."
-    )
+    seed: Seed = 0
     device: ComputeDevice = "cpu"
     settings: list[str] | None = typer.Option(
         None,
@@ -43,26 +40,20 @@ class Training(OptionGroup):
         help="Set a parameter of the estimator; repeatable. --parameters lists the names.",
     )
 
-    @property
-    def random_state(self) -> int:
-        """The seed, also if it was not given."""
-        return 0 if self.seed is None else self.seed
-
     def refuse(self, reason: str, **more: Any) -> None:
         """Raise an error of usage for a given option of a model that has no such parameter."""
-        device = None if self.device == "cpu" else self.device
-        given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": self.seed, "device": device} | more
-        for name, value in given.items():
-            if value is not None and value is not False:
+        given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": self.seed, "device": self.device}
+        for name, value in (given | more).items():
+            if value not in (None, False, 0, "cpu"):
                 raise typer.BadParameter(f"{reason} has no --{name.replace('_', '-')}.")
 
-    def configure(self, estimator: Any, bundles: Bundles | None = None, **more: Any) -> None:
-        """Set the parameters of an estimator or of the last step of a pipeline; None keeps the default."""
-        given = {"max_epochs": self.epochs, "learning_rate": self.learning_rate, "random_state": self.random_state}
+    def configure(self, estimator: Any, bundles: Bundles, **more: Any) -> None:
+        """Set and check the parameters of an estimator or of the last step of a pipeline; None keeps the default."""
+        given = {"max_epochs": self.epochs, "learning_rate": self.learning_rate, "random_state": self.seed}
         given |= {"device": self.device} | more
         trained = estimator[-1] if hasattr(estimator, "steps") else estimator
         trained.set_params(**{name: value for name, value in given.items() if value is not None})
-        set_parameters(estimator, self.settings or [], bundles or {})
+        set_parameters(estimator, self.settings or [], bundles)
 
 
 def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
@@ -83,7 +74,7 @@ def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterato
 
 
 def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) -> None:
-    """Set parameters from ``NAME=VALUE``; an estimator is set before its own parameters."""
+    """Set parameters from ``NAME=VALUE``, an estimator before its own parameters; check all of them as ``fit`` does."""
     names = [name for name, _, _ in parameters_of(estimator, bundles)]
     values = dict(_read_setting(setting, type(estimator).__name__, names) for setting in settings)
     for name in sorted(values, key=lambda name: name.count("__")):
@@ -92,18 +83,12 @@ def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) ->
             if not hasattr(owner, "steps"):
                 owner.set_params(**{part: _bundle(owner, part, bundles)})
             owner = owner.get_params(deep=False).get(part) or owner[part]
-        if type(values[name]) is bool and type(owner.get_params(deep=False).get(path[-1])) in (int, float):
-            raise typer.BadParameter(f"--set {name}: expected a number, got {values[name]}.")
         owner.set_params(**{path[-1]: values[name]})
-
-
-def check_parameters(*estimators: Any) -> None:
-    """Raise an error of usage for parameters that ``fit`` refuses, before any data is read."""
-    for estimator in estimators:
-        try:
-            getattr(estimator, "check_parameters", lambda: None)()  # vectorizers and counts are checked by ``fit``
-        except (TypeError, ValueError, RuntimeError) as error:
-            raise typer.BadParameter(str(error)) from error
+    try:
+        for _, step in getattr(estimator, "steps", [("", estimator)]):
+            getattr(step, "check_parameters", lambda: None)()  # vectorizers and counts are checked by ``fit``
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def parameters_option(models: Callable[[], Iterable[tuple[str, Any, Bundles]]]) -> Any:
@@ -149,15 +134,9 @@ def _read_setting(setting: str, caller: str, names: list[str]) -> tuple[str, Any
         )
         hint = f" Did you mean {' or '.join(similar[:2])}?" if similar else ""
         raise typer.BadParameter(f"--set: {caller} has no parameter {name!r}.{hint} --parameters lists all of them.")
-    if text in ("true", "false"):
-        raise typer.BadParameter(f"--set {name}: expected True or False, got {text!r}.")
     try:
         return name, ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        if text.startswith(_LITERALS):
-            raise typer.BadParameter(
-                f"--set {name}: expected a Python value, such as 3, text, (1, 2) or {{'a': 1}}, got {text!r}."
-            ) from None
         return name, text
 
 

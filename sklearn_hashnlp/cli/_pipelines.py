@@ -7,27 +7,15 @@ from pathlib import Path
 from typing import Any
 
 
-def make_model(
-    *,
-    sgnn: bool = False,
-    fasttext: bool = False,
-    seed: int = 0,
-    device: str = "cpu",
-    n_jobs: int | None = None,
-    **parameters: Any,
-) -> Any:
-    """Return an untrained TextClassifier, or a pipeline of another kind; None keeps the default of a parameter."""
-    given = {name: value for name, value in parameters.items() if value is not None}
-    given |= {"device": device, "random_state": seed}
+def make_model(*, sgnn: bool = False, fasttext: bool = False, n_jobs: int | None = None, **parameters: Any) -> Any:
+    """Return an untrained TextClassifier, or a pipeline of another kind."""
+    from sklearn_hashnlp.classifiers import TextClassifier, make_fasttext_classifier
+
     threads = -1 if n_jobs is None else n_jobs
     if fasttext:
-        from sklearn_hashnlp.classifiers import make_fasttext_classifier
-
-        return make_fasttext_classifier(n_jobs=threads, random_state=seed, **parameters)
+        return make_fasttext_classifier(n_jobs=threads, **parameters)
     if not sgnn:
-        from sklearn_hashnlp.classifiers import TextClassifier
-
-        return TextClassifier(n_jobs=threads, **given)
+        return TextClassifier(n_jobs=threads, **parameters)
     from sklearn.pipeline import Pipeline
 
     from sklearn_hashnlp import CharNgramFeaturizer, SGNNClassifier, SGNNProjector
@@ -35,7 +23,7 @@ def make_model(
     steps = [
         ("featurizer", CharNgramFeaturizer(n_jobs=threads)),
         ("projector", SGNNProjector(n_jobs=threads)),
-        ("classifier", SGNNClassifier(**given)),
+        ("classifier", SGNNClassifier(**parameters)),
     ]
     return Pipeline(steps)
 

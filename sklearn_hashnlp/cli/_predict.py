@@ -91,7 +91,7 @@ def predict(
     n_texts, shows_bar = 0, True if output is not None else None
     write: WriteRow | None = None
     with (
-        open_texts(screen, file, reading, action="Predicting", bar=shows_bar) as texts,
+        open_texts(screen, file, reading, bar=shows_bar) as texts,
         open_output(screen, output, file) as stream,
     ):
         if screen.as_json or file_format == "jsonl":

@@ -6,7 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,27 +55,22 @@ def open_texts(
     file: Path | None,
     options: TextOptions | LineOptions,
     *,
-    action: str,
-    unit: str = "text",
     bar: bool | None = None,  # None: not where results appear on the same terminal
 ) -> Iterator[TextReader]:
-    """Open a file with a progress bar, or stdin; warnings are notes."""
+    """Open a file with a progress bar, or stdin."""
     from sklearn_hashnlp.datasets import TextReader
 
-    progress: AbstractContextManager[Any] = nullcontext()
-    if file is None or is_stdin(file):
-        if sys.stdin is not None and sys.stdin.isatty():
-            screen.note(f"Type one {unit} per line; end with Ctrl-D.", style="dim")
-    elif not sys.stdout.isatty() if bar is None else bar:
-        progress = screen.bar(f"{action} {file.name}")
-    with progress as update:
+    shown = not is_stdin(file) and (not sys.stdout.isatty() if bar is None else bar)
+    with screen.bar(f"Reading {file}") if shown else nullcontext() as update:
         yield TextReader(_input(file), progress=update, **{"file_format": "lines"} | vars(options))
 
 
 @contextmanager
-def line_batches(screen: Screen, file: Path | None, options: LineOptions, **how: Any) -> Iterator[Iterator[list[str]]]:
+def line_batches(
+    screen: Screen, file: Path | None, options: LineOptions, *, bar: bool | None = None
+) -> Iterator[Iterator[list[str]]]:
     """Yield batches of lines; lines of stdin are yielded as soon as they arrive."""
-    with open_texts(screen, file, options, **how) as reader:
+    with open_texts(screen, file, options, bar=bar) as reader:
         yield ([row.text for row in rows] for rows in reader.batches(BATCH_SIZE))
 
 
@@ -107,14 +102,10 @@ def read_labelled(
     sizes = [len(row) for row in labels]
     each = f", {min(sizes)} to {max(sizes)} each," if isinstance(data.target, list) else ""
     n_labels = counted(len(count_labels(data.target)), "label")
-    texts = counted_texts(len(data.data), sum(not text.strip() for text in data.data))
+    n_empty = sum(not text.strip() for text in data.data)
+    texts = counted(len(data.data), "text") + (f" ({n_empty:,} empty)" if n_empty else "")
     screen.note(f"Read {texts} with {n_labels}{each} from {columns}{path}")
     return data
-
-
-def counted_texts(n_texts: int, n_empty: int) -> str:
-    """Format a number of texts, and how many of them are empty."""
-    return counted(n_texts, "text") + (f" ({n_empty:,} empty)" if n_empty else "")
 
 
 def label_lists(labels: Any) -> list[list[str]]:
@@ -138,17 +129,15 @@ def check_labels(n_labels: dict[str, int], n_texts: int, source: object) -> None
         raise ValueError(f"{source}: expected at least two different labels, got only {next(iter(n_labels))!r}.")
 
 
-def note_unknown_labels(
-    screen: Screen, source: object, true: Sequence[Sequence[str]], known: Collection[str], *, separable: bool
-) -> None:
-    """Print notes of labels that the model does not know; ``separable``: a label may be multiple labels."""
+def note_unknown_labels(screen: Screen, source: object, true: Sequence[Sequence[str]], known: Collection[str]) -> None:
+    """Print a note of labels that the model does not know."""
     labels = {label for row in true for label in row}
     unknown = sorted(labels.difference(known))
-    if not unknown:
-        return
-    names = ", ".join(label if label.isprintable() else ascii(label) for label in unknown[:5])
-    names += ", ..." * (len(unknown) > 5)
-    screen.note(f"Labels of {source} that the model was not trained on and never predicts: {names}")
-    if len(unknown) == len(labels):
-        hint = " If a field has multiple labels, add --label-separator, such as --label-separator ','." * separable
-        screen.note(f"The model knows none of the labels of {source}: all figures are 0.{hint}")
+    if unknown:
+        names = ", ".join(label if label.isprintable() else ascii(label) for label in unknown[:5])
+        names += ", ..." * (len(unknown) > 5)
+        screen.note(f"Labels of {source} that the model was not trained on and never predicts: {names}")
+    if unknown and len(unknown) == len(labels):
+        screen.note(
+            f"The model knows none of the labels of {source}. Multiple labels in a field need --label-separator."
+        )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -30,16 +29,10 @@ def evaluate(
     reading: LabelledOptions,
     screen: Screen,
     top: int | None = typer.Option(None, "--top", "-k", metavar="K", min=1, help="Print precision and recall at K."),
-    wrong: Path | None = typer.Option(
-        None,
-        metavar="FILE",
-        help="Write the texts that are predicted wrongly, the most confident errors first, as CSV.",
-    ),
 ) -> None:
     """Test a model on labeled texts.
 
       hashnlp test test.csv --model spam
-      hashnlp test test.csv --model spam --wrong wrong.csv
       hashnlp test cooking.valid --model cooking --top 5
       hashnlp test test.csv --model spam --json > report.json
       hashnlp test test.csv --model spam --quiet
@@ -55,20 +48,19 @@ def evaluate(
     prints the accuracy or P@1, and with --top K only these figures.
     """
     classifier = load_classifier(model)
-    from sklearn_hashnlp.cli._scores import compute_metrics, scores_at
+    from sklearn_hashnlp.cli._fit_classifier import scores_at
     from sklearn_hashnlp.datasets import TextReader
 
     check_text_file(data)
+    separator = read_report(model).get("label_separator")
     is_table = TextReader(data, file_format=reading.file_format).file_format in TABLES
-    if reading.label_separator is None and is_table:
-        reading = replace(reading, label_separator=read_report(model).get("label_separator"))
-        if reading.label_separator is not None:
-            screen.note(f"Labels are separated by {reading.label_separator!r}, as in training.")
+    if separator is not None and is_table and reading.label_separator is None:
+        reading = replace(reading, label_separator=separator)
+        screen.note(f"Labels are separated by {separator!r}, as in training.")
     classes = classifier.classes_.astype(str)
     read = read_labelled(screen, data, reading, classes=classes.tolist())
     true = label_lists(read.target)
-    is_separable = is_table and reading.label_separator is None
-    note_unknown_labels(screen, data, true, classes.tolist(), separable=is_separable)
+    note_unknown_labels(screen, data, true, classes.tolist())
     probabilities = classifier.predict_proba(read.data)
     multilabel = last_step(classifier).multilabel_ or isinstance(read.target, list)
     if multilabel:
@@ -80,9 +72,6 @@ def evaluate(
     for k in at:
         scores = scores_at(true, probabilities, classes, k)
         report |= {f"{name}_at_{k}": value for name, value in scores.items()}
-    if wrong is not None:
-        n_wrong = _write_wrong(wrong, read, true, predicted, probabilities.max(axis=1))
-        screen.note(f"Wrote {n_wrong:,} of {counted(len(true), 'text')} to {wrong}")
     if screen.as_json:
         screen.show_json(report)
         return
@@ -99,18 +88,38 @@ def evaluate(
         show_report(screen, report)
 
 
-def _write_wrong(
-    path: Path, read: Any, true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], confidence: Any
-) -> int:
-    """Write the texts that are predicted wrongly; return their number."""
-    wrong = [row for row in range(len(true)) if set(true[row]) != set(predicted[row])]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["line", "label", "predicted_label", "probability", "text"])
-        for row in sorted(wrong, key=lambda row: -confidence[row]):
-            labels = "|".join(true[row]), "|".join(predicted[row])
-            table.writerow([read.lines[row], *labels, f"{confidence[row]:.4f}", read.data[row]])
-    return len(wrong)
+def compute_metrics(
+    true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, multilabel: bool
+) -> dict[str, Any]:
+    """Compute the metrics of predicted sets of labels, and for one label per text the confusion matrix."""
+    # Not by scikit-learn's functions, which take an indicator matrix of one label for labels of another kind.
+    pairs = [(set(one), set(other)) for one, other in zip(true, predicted, strict=True)]
+    expected = Counter(label for one, _ in pairs for label in one)
+    returned = Counter(label for _, other in pairs for label in other)
+    hits = Counter(label for one, other in pairs for label in one & other)
+    labels = {
+        name: {
+            "precision": hits[name] / max(returned[name], 1),
+            "recall": hits[name] / max(expected[name], 1),
+            "f1": 2 * hits[name] / (returned[name] + expected[name]),
+            "support": expected[name],
+        }
+        for name in sorted(expected | returned)
+    }
+    report = {
+        "accuracy": sum(one == other for one, other in pairs) / len(pairs),
+        "n_texts": len(pairs),
+        "macro_f1": sum(scores["f1"] for scores in labels.values()) / max(len(labels), 1),
+        "labels": labels,
+    }
+    if multilabel:
+        report["n_labeled"] = sum(1 for one, _ in pairs if one)
+        report["micro_f1"] = 2 * hits.total() / max(returned.total() + expected.total(), 1)
+    else:
+        cells = Counter((one, other) for (one,), (other,) in zip(true, predicted, strict=True))
+        counts = [[cells[one, other] for other in labels] for one in labels]
+        report["confusion_matrix"] = {"labels": [*labels], "counts": counts}
+    return report
 
 
 def show_report(screen: Screen, report: dict[str, Any]) -> None:

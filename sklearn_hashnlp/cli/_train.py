@@ -18,7 +18,7 @@ from sklearn_hashnlp.cli._options import (
     OptionGroup,
     SavedPrecision,
 )
-from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option
+from sklearn_hashnlp.cli._parameters import Bundles, Training, parameters_option
 from sklearn_hashnlp.cli._screen import Screen, bold, counted
 
 
@@ -147,7 +147,7 @@ def train(
             reading,
             valid=options.valid,
             holdout=options.holdout,
-            seed=training.random_state,
+            seed=training.seed,
             early_stopping=options.early_stopping,
         )
     save_model(classifier, model, precision=options.precision, card=card_of(report))
@@ -183,7 +183,6 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
         pretrained = None if options.pretrained is None else load_pretrained(options.pretrained)
         given |= {"features": options.features, "pretrained": pretrained, "n_buckets": options.buckets}
     training.configure(model, _bundles(), **given)
-    check_parameters(*(step for _, step in model.steps) if hasattr(model, "steps") else [model])
     return model
 
 

@@ -49,17 +49,4 @@ def test_the_table_of_a_small_set(hashnlp: Any, tmp_path: Path, monkeypatch: pyt
     accuracies = {name: report[key]["accuracy"] for name, key in _demo._MODELS.items()}
     assert [line.split("  ")[0] for line in result.out.splitlines() if "0." in line][:4] == list(accuracies)
     assert all(f"{accuracy:.4f}" in result.out for accuracy in accuracies.values())
-    assert ("Best here: " in result.out) is (max(accuracies.values()) > accuracies[_demo._SAVED])
     assert "hashnlp predict --model hashnlp-demo/model --top 3 --proba" in result.err
-
-
-def test_the_best_model_is_named(tmp_path: Path) -> None:
-    results = {
-        name: {"accuracy": accuracy, "standard_deviation": 0.0, "seconds": 1.0}
-        for name, accuracy in zip(_demo._MODELS, (0.6, 0.7, 0.8, 0.9), strict=True)
-    }
-    best = "TF-IDF + LinearSVC, words + characters"
-    lines = _demo._describe(results, tmp_path)
-    assert f"\nBest here: {best}." in lines
-    results[best]["accuracy"] = 0.8
-    assert len(_demo._describe(results, tmp_path)) == len(lines) - 1

@@ -113,8 +113,7 @@ def test_wrong_files_are_errors_of_one_line(hashnlp: Any, folder: Path, texts: P
         result = hashnlp("sentences", *arguments)
         assert (result.code, len(result.err.splitlines())) == (1, 1), result.err
         assert message in result.err
-    for option in (["--context-weight", "2"], ["--top", "0"]):
-        assert hashnlp("sentences", "search", "-m", folder, texts, "cat", *option).code == 2
+    assert hashnlp("sentences", "search", "-m", folder, texts, "cat", "--top", 0).code == 2
 
 
 def test_a_file_of_single_sentences_is_said(train: Any, tmp_path: Path) -> None:
@@ -123,29 +122,3 @@ def test_a_file_of_single_sentences_is_said(train: Any, tmp_path: Path) -> None:
     result = train(path, "-m", tmp_path / "m")
     assert "Read 3 paragraphs, a line each, with 3 sentences" in result.err
     assert "--paragraphs block" in result.err
-
-
-def test_vectors_of_another_model_are_learned_from_the_shell(hashnlp: Any, texts: Path, tmp_path: Path) -> None:
-    vectors, learned = tmp_path / "vectors.npy", np.eye(4)[[0, 1, 2, 2]] * 0.5
-    np.save(vectors, learned)
-    result = hashnlp("sentences", "train", texts, "-m", tmp_path / "m", "--vectors", vectors, "--json")
-    assert result.code == 0, result.err
-    assert (result.json["n_texts"], len(result.json["history"])) == (4, 30)
-    found = hashnlp("sentences", "search", "-m", tmp_path / "m", texts, "a dog that barked", "--top", 1)
-    assert found.out.endswith("\t4\tA dog barked\n")
-    shown = hashnlp("sentences", "train", texts, "-m", tmp_path / "m", "--vectors", vectors)
-    assert "Read 4 texts from" in shown.err
-    assert "Saved in" in shown.out
-    np.save(vectors, learned[:3])
-    few = hashnlp("sentences", "train", texts, "-m", tmp_path / "m", "--vectors", vectors)
-    vectors.write_text("no array", encoding="utf-8")
-    damaged = hashnlp("sentences", "train", texts, "-m", tmp_path / "m", "--vectors", vectors)
-    missing = hashnlp("sentences", "train", texts, "-m", tmp_path / "m", "--vectors", tmp_path / "none.npy")
-    for failed, message in (
-        (few, "has an array of shape (3, 4)"),
-        (damaged, "is not a NumPy array"),
-        (missing, "is no file"),
-    ):
-        assert failed.code == 1
-        assert message in " ".join(failed.err.split())
-        assert "Traceback" not in failed.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import classification_report
 
-from sklearn_hashnlp.cli._scores import compute_metrics, scores_at
+from sklearn_hashnlp.cli._fit_classifier import scores_at
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli._test import show_report
+from sklearn_hashnlp.cli._test import compute_metrics, show_report
 from sklearn_hashnlp.persistence import save_model
 from tests.cli.conftest import small_pipeline
 
@@ -160,18 +159,6 @@ def test_rows_that_are_not_utf8_are_skipped_if_asked(hashnlp: Any, model: Path, 
         assert "Read 2 texts" in result.err
         assert f"line {line}: the row has bytes that are not in the encoding" in result.err
         assert "Skipped 1 row" in result.err
-
-
-def test_wrong_predictions_are_written(hashnlp: Any, model: Path, tmp_path: Path) -> None:
-    (tmp_path / "test.csv").write_text('label,text\nbad,"a fine,\nwarm film"\nbad,dull\ngood,long\n', "utf-8")
-    result = hashnlp("test", tmp_path / "test.csv", "-m", model, "--wrong", tmp_path / "wrong.csv")
-    assert result.code == 0, result.err
-    assert "Wrote 2 of 3 texts" in result.err
-    with (tmp_path / "wrong.csv").open(encoding="utf-8", newline="") as file:
-        rows = [*csv.DictReader(file)]
-    found = [(int(row["line"]), row["label"], row["predicted_label"], row["text"]) for row in rows]
-    assert sorted(found) == [(2, "bad", "good", "a fine,\nwarm film"), (5, "good", "bad", "long")]
-    assert float(rows[0]["probability"]) >= float(rows[1]["probability"])
 
 
 def test_a_folder_without_a_model_is_an_error(hashnlp: Any, data: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from benchmarks.runner.run import plan_runs
 from benchmarks.runner.settings import change_settings
 from sklearn_hashnlp import KneserNeyLanguageModel
 from sklearn_hashnlp.cli import _train, app
-from sklearn_hashnlp.cli._parameters import check_parameters, set_parameters
+from sklearn_hashnlp.cli._parameters import set_parameters
 from sklearn_hashnlp.cli.lm import _train_language_model as lm_train
 from sklearn_hashnlp.cli.sentences import _train_encoder as sentences_train
 from tests.docs.page_blocks import DOCS
@@ -53,13 +53,6 @@ def is_accepted(setting: str) -> bool:
     ]:
         try:
             set_parameters(estimator, [setting], bundles)
-            check_parameters(
-                *(
-                    [step for _, step in estimator.steps]
-                    if hasattr(estimator, "steps")
-                    else [estimator]
-                )
-            )
         except typer.BadParameter:
             continue
         return True

@@ -23,9 +23,6 @@ LanguageModelFolder = Annotated[
         "file (.arpa, also compressed: .arpa.gz, .arpa.bz2, .arpa.xz, .arpa.zip).",
     ),
 ]
-Prompts = Annotated[
-    Path | None, typer.Argument(metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin.")
-]
 _MAX_CAPITALIZED = 0.01  # of the words of a lowercase text: the Penn Treebank has N for a number
 _ARPA_SUFFIXES = (".arpa", ".arpa.gz", ".arpa.bz2", ".arpa.xz", ".arpa.zip")
 
@@ -61,12 +58,12 @@ class Lowercase:
 
 @contextmanager
 def opened(
-    screen: Screen, folder: Path, file: Path | None, reading: LineOptions, *, action: str, unit: str
+    screen: Screen, folder: Path, file: Path | None, reading: LineOptions
 ) -> Iterator[tuple[Any, Lowercase, Iterator[list[str]]]]:
     """Open a file of lines, or stdin, for a model; yield it, a function that lowercases lines, and batches."""
     check_text_file(file)  # before torch is loaded
     model = load_language_model(folder)
-    with line_batches(screen, file, reading, action=action, unit=unit) as batches:
+    with line_batches(screen, file, reading) as batches:
         yield model, Lowercase(screen, model), batches
 
 

@@ -12,7 +12,7 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen, counted
-from sklearn_hashnlp.cli.lm._load_language_model import LanguageModelFolder, Prompts, opened
+from sklearn_hashnlp.cli.lm._load_language_model import LanguageModelFolder, opened
 
 
 @reporting_errors
@@ -20,7 +20,9 @@ def predict(
     model: LanguageModelFolder,
     screen: Screen,
     reading: LineOptions,
-    file: Prompts = None,
+    file: Path | None = typer.Argument(
+        None, metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin."
+    ),
     top: int | None = typer.Option(None, "--top", "-k", metavar="K", min=1, help="Print the K most probable words."),
     proba: bool = typer.Option(False, "--proba", "-p", help="Print the probability after each word."),
 ) -> None:
@@ -38,10 +40,9 @@ def predict(
     they are separated by tabs. With --json each line is an object with "word" and "probability",
     and with --top also "top", a list of such objects.
 
-    hashnlp lm test counts correct predictions; hashnlp lm continue writes whole sentences.
+    hashnlp lm test counts correct predictions; hashnlp lm sample writes whole sentences.
     """
-    how = {"action": "Predicting", "unit": "beginning of a sentence"}
-    with opened(screen, model, file, reading, **how) as (language_model, lowercase, batches):
+    with opened(screen, model, file, reading) as (language_model, lowercase, batches):
         for lines in batches:
             for row in language_model.predict_topk([lowercase(line) for line in lines], top or 1):
                 if screen.as_json:
@@ -93,7 +94,7 @@ def evaluate(
     if top is not None and search == "greedy":
         raise typer.BadParameter("--top uses exact search; remove --search greedy.")
     n_hits = n_words = 0
-    with opened(screen, model, file, reading, action="Testing", unit="line") as (language_model, lowercase, batches):
+    with opened(screen, model, file, reading) as (language_model, lowercase, batches):
         is_greedy = search == "greedy"
         if is_greedy and not hasattr(language_model, "most_similar"):  # not a network
             kind = type(language_model).__name__

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
 from sklearn_hashnlp.cli._screen import Screen, format_perplexity
-from sklearn_hashnlp.cli.lm._load_language_model import LanguageModelFolder, Lowercase, no_sentences, opened
+from sklearn_hashnlp.cli.lm._load_language_model import LanguageModelFolder, no_sentences, opened
 
 
 @reporting_errors
@@ -43,13 +40,21 @@ def score(
     better; a uniform guess among 100 words has perplexity 100. Compare only models with the same
     vocabulary.
     """
-    with opened(screen, model, file, reading, action="Scoring", unit="sentence") as opened_lines:
+    with opened(screen, model, file, reading) as opened_lines:
         language_model, lowercase, batches = opened_lines
         if not perplexity:
             if language_model.reads_across_sentences_:
                 batches = iter([[line for lines in batches for line in lines]])
             for lines in batches:
-                sys.stdout.writelines(_output_lines(language_model, lowercase, lines, as_json=screen.as_json))
+                texts = [lowercase(line) for line in lines if line.strip()]
+                scores = iter(language_model.score_samples(texts).tolist() if texts else [])
+                for line in lines:
+                    value = next(scores) if line.strip() else None
+                    if screen.as_json:  # which has no NaN
+                        finite = None if value is None or math.isnan(value) else value
+                        screen.show_json({"log_probability": finite, "sentence": line})
+                    else:
+                        print("" if value is None else f"{value:.4f}\t{line}")
                 sys.stdout.flush()
             return
         sentences = [lowercase(line) for lines in batches for line in lines if line.strip()]
@@ -79,7 +84,7 @@ def rank(
     The mean does not prefer short sentences, as hashnlp lm score does. Each sentence is read alone,
     also by a mixture with a cache.
     """
-    with opened(screen, model, file, reading, action="Reading", unit="candidate") as opened_lines:
+    with opened(screen, model, file, reading) as opened_lines:
         language_model, lowercase, batches = opened_lines
         candidates = [line for lines in batches for line in lines if line.strip()]
     if not candidates:
@@ -88,18 +93,6 @@ def rank(
     for index, value in zip(indices.tolist(), scores.tolist(), strict=True):
         if screen.as_json:
             finite = value if math.isfinite(value) else None  # JSON has no infinity
-            print(json.dumps({"mean_log_probability": finite, "sentence": candidates[index]}))
+            screen.show_json({"mean_log_probability": finite, "sentence": candidates[index]})
         else:
             print(f"{value:.4f}\t{candidates[index]}")
-
-
-def _output_lines(model: Any, lowercase: Lowercase, lines: list[str], *, as_json: bool) -> Iterator[str]:
-    """Yield the line of output for each sentence."""
-    sentences = [lowercase(line) for line in lines if line.strip()]
-    scores = iter(model.score_samples(sentences).tolist() if sentences else [])
-    for line in lines:
-        value = next(scores) if line.strip() else math.nan
-        if as_json:  # which has no NaN
-            yield json.dumps({"log_probability": None if math.isnan(value) else value, "sentence": line}) + "\n"
-        else:
-            yield f"{value:.4f}\t{line}\n" if line.strip() else "\n"

@@ -13,7 +13,7 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions, ModelFolder, OptionGroup
-from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
+from sklearn_hashnlp.cli._parameters import Bundles, Training, parameters_option, set_parameters
 from sklearn_hashnlp.cli._progress import shown_training
 from sklearn_hashnlp.cli._screen import Screen, bold, counted, format_perplexity
 from sklearn_hashnlp.cli.lm._load_language_model import check_sentences, sentence_reader
@@ -131,7 +131,6 @@ def train(
         language_model = HsigmoidLanguageModel(order=options.order, resume=options.resume)
         folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
         training.configure(language_model, _bundles(), checkpoint_dir=folder, callbacks=options.callbacks())
-    check_parameters(language_model)
     for path in (data, options.valid):
         if path is not None:
             check_sentences(path, reading)

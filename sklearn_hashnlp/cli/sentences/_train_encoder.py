@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any, Literal, TypeAlias
@@ -12,10 +11,11 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions
-from sklearn_hashnlp.cli._parameters import Bundles, Training, check_parameters, parameters_option, set_parameters
+from sklearn_hashnlp.cli._parameters import Bundles, Training, parameters_option
+from sklearn_hashnlp.cli._progress import shown_training
 from sklearn_hashnlp.cli._reading import check_text_file
 from sklearn_hashnlp.cli._screen import Screen, counted
-from sklearn_hashnlp.cli.sentences._load_encoder import EncoderFolder, Threads, read_vectors
+from sklearn_hashnlp.cli.sentences._load_encoder import EncoderFolder, Threads
 
 _LEARNING_RATE = 1e-3
 
@@ -23,10 +23,9 @@ Paragraph: TypeAlias = Literal["line", "block"]
 
 
 def _models() -> Iterator[tuple[str, Any, Bundles]]:
-    from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
+    from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 
     yield "hashnlp sentences train", SGNNSentenceEncoder(), _bundles()
-    yield "\nhashnlp sentences train --vectors", DistilledSentenceEncoder(), {}
 
 
 def _bundles() -> Bundles:
@@ -48,7 +47,6 @@ def train(
     paragraphs: Paragraph = typer.Option(
         "line", help="line: every line is a paragraph. block: paragraphs are separated by blank lines."
     ),
-    vectors: Path | None = typer.Option(None, metavar="FILE", help="Vectors of the lines to learn, a .npy file."),
     n_jobs: Threads = 1,
     parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
 ) -> None:
@@ -59,7 +57,6 @@ def train(
       hashnlp sentences train articles.txt.gz --model encoder --epochs 2 --seed 1
       hashnlp sentences train enwiki-latest-pages-articles.xml.bz2 -m encoder
       hashnlp sentences train articles.txt -m encoder --set max_sentences=16
-      hashnlp sentences train texts.txt --model encoder --vectors vectors.npy
       hashnlp sentences train --parameters
 
     Train it on the texts that you want to search, or on similar texts; some thousand paragraphs are
@@ -69,59 +66,39 @@ def train(
     suits an encoder without Transformer layers; with such layers, as by --set network__n_layers=2,
     try --learning-rate 0.0005.
 
-    With --vectors the encoder learns to reproduce vectors that another model, such as a
-    Transformer, has computed for the lines of FILE: a NumPy array of one row per line, as
-    numpy.save writes it. It has no epochs, learning rate, seed or device, and --paragraphs has no
-    effect.
-
-    The model is an SGNNSentenceEncoder, with --vectors a DistilledSentenceEncoder: --set NAME=VALUE
-    sets any of its parameters, and --parameters lists them; values are checked before FILE is read.
+    The model is an SGNNSentenceEncoder: --set NAME=VALUE sets any of its parameters, and
+    --parameters lists them; values are checked before FILE is read.
 
     An existing model in DIR is replaced when training has finished; Ctrl-C keeps it.
     """
     check_text_file(data)
     from sklearn_hashnlp.persistence import save_model
-    from sklearn_hashnlp.sentences import DistilledSentenceEncoder, SGNNSentenceEncoder
+    from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 
     save_model(None, model, dry_run=True)
-    encoder: Any
-    if vectors is None:
-        encoder = SGNNSentenceEncoder()
-        if training.learning_rate is None:
-            training = replace(training, learning_rate=_LEARNING_RATE)
-        training.configure(encoder, _bundles(), n_jobs=n_jobs)
-    else:
-        training.refuse("--vectors")
-        encoder = DistilledSentenceEncoder(n_jobs=n_jobs)
-        set_parameters(encoder, training.settings or [], {})
-    check_parameters(encoder)
-    X, y, n_texts = (
-        _read_paragraphs(screen, data, reading, paragraphs)
-        if vectors is None
-        else _read_pairs(screen, data, reading, vectors)
-    )
+    encoder = SGNNSentenceEncoder(learning_rate=_LEARNING_RATE)
+    training.configure(encoder, _bundles(), n_jobs=n_jobs)
+    texts = _read_paragraphs(screen, data, reading, paragraphs)
     started = perf_counter()
-    if y is None:
-        from sklearn_hashnlp.cli._progress import shown_training
-
-        with shown_training(screen, encoder):
-            encoder.fit(X)
-    else:
-        with screen.bar("Training"):
-            encoder.fit(X, y)
+    with shown_training(screen, encoder):
+        encoder.fit(texts)
     seconds = perf_counter() - started
     save_model(encoder, model)
-    report: dict[str, Any] = {"model": str(model)} | n_texts | {"n_parameters": encoder.n_parameters_}
-    report |= {"seconds": round(seconds, 3), "history": encoder.history_}
+    report = {
+        "model": str(model),
+        "n_paragraphs": len(texts),
+        "n_sentences": sum(map(len, texts)),
+        "n_parameters": encoder.n_parameters_,
+        "seconds": round(seconds, 3),
+        "history": encoder.history_,
+    }
     screen.result(report, [f"Trained in {seconds:.1f} s", f"Saved in {model}"])
     command = '{hashnlp} sentences search --model {path} FILE "what to search for"'
     screen.next_step("search a file, one text per line", command, path=model)
 
 
-def _read_paragraphs(
-    screen: Screen, data: Path, reading: LineOptions, kind: Paragraph
-) -> tuple[list[list[str]], None, dict[str, int]]:
-    """Return the sentences of each paragraph, and their numbers."""
+def _read_paragraphs(screen: Screen, data: Path, reading: LineOptions, kind: Paragraph) -> list[list[str]]:
+    """Return the sentences of each paragraph."""
     from sklearn_hashnlp.datasets import stream_paragraphs, stream_wikipedia
     from sklearn_hashnlp.text import split_sentences
 
@@ -137,22 +114,4 @@ def _read_paragraphs(
     screen.note(f"Read {numbers} from {data}")
     if kind == "line" and not is_dump and n_sentences == len(texts) > 1:
         screen.note("Every line is one sentence. If blank lines separate paragraphs, use --paragraphs block.")
-    return texts, None, {"n_paragraphs": len(texts), "n_sentences": n_sentences}
-
-
-def _read_pairs(screen: Screen, data: Path, reading: LineOptions, file: Path) -> tuple[list[str], Any, dict[str, int]]:
-    """Return the lines of a file and their vectors, and their number."""
-    import numpy as np
-
-    from sklearn_hashnlp.datasets import TextReader
-
-    vectors = read_vectors(file, f"a NumPy array with the vectors of the lines of {data}")
-    texts = [row.text for row in TextReader(data, file_format="lines", **vars(reading))]
-    shape: tuple[int, ...] = getattr(vectors, "shape", ())
-    if len(shape) != 2 or vectors.dtype.kind not in "fiu" or len(texts) != shape[0]:
-        raise ValueError(
-            f"{file} has an array of shape {shape} and {data} has {counted(len(texts), 'line')}; expected a matrix of "
-            "numbers with a row for each line."
-        )
-    screen.note(f"Read {counted(len(texts), 'text')} from {data}, and vectors of {shape[1]:,} columns")
-    return texts, np.asarray(vectors, dtype=np.float32), {"n_texts": len(texts)}
+    return texts

@@ -18,7 +18,6 @@ from benchmarks.commands.registry import RECIPES
 from benchmarks.recipes.hash_embedding_pipeline import make_classifier, make_ngram_counter
 from benchmarks.runner.run import plan_runs
 from sklearn_hashnlp import classifiers, text, training
-from sklearn_hashnlp.cli._parameters import check_parameters
 
 GUIDE = Path(__file__).parents[3] / "docs" / "experiments.md"
 SECTION = (
@@ -68,9 +67,8 @@ def test_every_option_and_every_choice_of_the_reference_is_in_the_table() -> Non
 @pytest.mark.parametrize("code", ESTIMATORS)
 def test_an_estimator_accepts_what_the_guide_sets(code: str) -> None:
     estimator = eval(code, dict(NAMES))
-    # a group of parameters is checked by its estimator, like the others
-    if hasattr(estimator, "_validate_params"):
-        check_parameters(estimator)
+    if hasattr(estimator, "check_parameters"):  # a group of parameters is checked by its estimator
+        estimator.check_parameters()
 
 
 def parameters(call: ast.Call, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -13,8 +13,8 @@ from sklearn_hashnlp import HsigmoidLanguageModel
 from sklearn_hashnlp.persistence import load_model, save_model
 
 LINES = ["mat the on sat cat the", "the cat sat on the mat", "a zebra"]
-COMMANDS = ["train", "score", "rank", "predict", "test", "continue", "sample", "nearest", "mix"]
-READERS = ["score", "rank", "predict", "test", "continue"]
+COMMANDS = ["train", "score", "rank", "predict", "test", "sample", "nearest", "mix"]
+READERS = ["score", "rank", "predict", "test"]
 USES = [*([name] for name in READERS), ["sample"], ["nearest", "cat"]]
 
 
@@ -104,7 +104,7 @@ def test_top_words_with_probabilities_and_json(hashnlp: Any, lm: Path) -> None:
     }
 
 
-def test_sampled_and_continued_sentences_are_those_of_the_model(hashnlp: Any, lm: Path) -> None:
+def test_sampled_sentences_are_those_of_the_model(hashnlp: Any, lm: Path) -> None:
     model = load_model(lm)
     sample = ["lm", "sample", "--model", lm, "--samples", 9, "--seed", 1, "--start", "the dog"]
     expected = model.sample(9, random_state=1, start="the dog")
@@ -116,10 +116,6 @@ def test_sampled_and_continued_sentences_are_those_of_the_model(hashnlp: Any, lm
     assert max(len(line.split()) for line in short) == 3 < max(map(len, expected))
     one, other = (hashnlp("lm", "sample", "-m", lm, "-n", 30).out for _ in range(2))
     assert one != other  # without a seed
-    follow = ["lm", "continue", "-m", lm, "--seed", 1, "--samples", 9]
-    assert hashnlp(*follow, stdin="the dog\n").out == result.out
-    lines = hashnlp(*follow, stdin="the dog\na cat\n").out.splitlines()
-    assert [line[:5] for line in lines] == ["the d"] * 9 + ["a cat"] * 9
 
 
 def test_an_unknown_word_of_the_start_is_reported(hashnlp: Any, lm: Path) -> None:

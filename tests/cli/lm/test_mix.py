@@ -44,7 +44,7 @@ def test_every_command_reads_the_folder(hashnlp: Any, folders: list[Path], valid
     members += [CacheLanguageModel(cache_size=50, vocabulary=members[0].vocabulary_).fit(VALID)]
     model = InterpolatedLanguageModel(members, frequency_bins=True, context_length=1, prefit=True)
     save_model(model.fit(VALID, X_valid=VALID), tmp_path / "m")
-    for command in ("predict", "continue", "test", "score"):
+    for command in ("predict", "test", "score"):
         answer = hashnlp("lm", command, "-m", tmp_path / "m", stdin="the dog saw the cat\n")
         assert (answer.code, len(answer.out.splitlines())) == (0, 2 if command == "test" else 1)
     assert hashnlp("lm", "sample", "-m", tmp_path / "m", "--seed", 0).code == 0
