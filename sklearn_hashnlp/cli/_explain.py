@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import ModelFolder, TextFile, TextOptions
+from sklearn_hashnlp.cli._pipelines import last_step, load_classifier, predict_topk
 from sklearn_hashnlp.cli._predict import note_read
 from sklearn_hashnlp.cli._reading import find_format, open_texts
 from sklearn_hashnlp.cli._screen import Screen
@@ -39,34 +38,26 @@ def explain(
     line is an object with score, bias and n-grams of each label, and their positions in the text.
     """
     find_format(file, reading)
-    from sklearn_hashnlp.cli._pipelines import last_step, load_classifier, predict_topk
-
     classifier = load_classifier(model)
     from sklearn_hashnlp.inspection import explain as explanation_of
 
-    chosen = None if labels is None else _labels_of(classifier, labels)
+    known = {str(label): label for label in classifier.classes_.tolist()}
+    for name in labels or ():
+        if name not in known:
+            shown = ", ".join(list(known)[:10]) + (", ..." if len(known) > 10 else "")
+            raise typer.BadParameter(f"--label {name}: expected a label of the model, such as {shown}.")
     has_one_score = len(classifier.classes_) == 2 and not last_step(classifier).multilabel_
     n_texts = 0
     with open_texts(screen, file, reading) as texts:
         for text in texts:
-            shown = chosen or [predict_topk(classifier, [text.text], 1)[0][0][0]]
+            chosen = [known[name] for name in labels or ()] or [predict_topk(classifier, [text.text], 1)[0][0][0]]
             try:
-                explanation = explanation_of(classifier, text.text, labels=None if has_one_score else shown)
+                explanation = explanation_of(classifier, text.text, labels=None if has_one_score else chosen)
             except TypeError as error:
                 raise ValueError(f"{model}: {error}") from error
             if screen.as_json:
-                screen.show_json(explanation.to_dict(n=top, labels=shown))
+                screen.show_json(explanation.to_dict(n=top, labels=chosen))
             else:
-                screen.show(explanation.to_rich(shown, n=top))
+                screen.show(explanation.to_rich(chosen, n=top))
             n_texts += 1
     note_read(screen, file, texts, n_texts)
-
-
-def _labels_of(classifier: Any, names: list[str]) -> list[Any]:
-    """Return the labels with some names, which are strings on the command line."""
-    known = {str(label): label for label in classifier.classes_.tolist()}
-    for name in names:
-        if name not in known:
-            shown = ", ".join(list(known)[:10]) + (", ..." if len(known) > 10 else "")
-            raise typer.BadParameter(f"--label {name}: expected a label of the model, such as {shown}.")
-    return [known[name] for name in names]

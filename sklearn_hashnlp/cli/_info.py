@@ -41,19 +41,30 @@ def info(
 
     model = load_model(folder)
     try:
-        description = describe_model(model, folder, read_report(folder))
-        tables = _tables(description, top)
+        description = _describe(model, folder, read_report(folder))
+        rows = _rows(description)
     except (AttributeError, KeyError, TypeError, ValueError):  # anybody may have written the report
-        description = describe_model(model, folder, {})
-        tables = _tables(description, top)
+        description = _describe(model, folder, {})
+        rows = _rows(description)
     if screen.as_json:
         screen.show_json(description)
         return
-    for table in tables:
+    table = plain_table("", "")
+    for row in rows:
+        table.add_row(*row)
+    screen.show(table)
+    labels = description["labels"]
+    if labels:
+        column = ">" if None in labels.values() else ">training texts"
+        table = plain_table("label", column, title=f"\n{counted(len(labels), 'label')}")
+        for label, count in list(labels.items())[:top]:
+            table.add_row(label, "" if count is None else f"{count:,}")
         screen.show(table)
+    if len(labels) > top:
+        screen.show(f"... and {len(labels) - top:,} more (--top)")
 
 
-def describe_model(model: Any, folder: Path, report: dict[str, Any]) -> dict[str, Any]:
+def _describe(model: Any, folder: Path, report: dict[str, Any]) -> dict[str, Any]:
     """Describe a model from its attributes, its files and the report of its training."""
     estimator = last_step(getattr(model, "pipeline_", model))
     vectorizer = model.steps[0][1] if hasattr(model, "steps") else model
@@ -67,6 +78,7 @@ def describe_model(model: Any, folder: Path, report: dict[str, Any]) -> dict[str
     saved = datetime.fromtimestamp(max(path.stat().st_mtime for path in folder.iterdir()), UTC)
     names = [str(label) for label in getattr(estimator, "classes_", [])]
     counts = report.get("labels", {})
+    is_whole = set(counts) == set(names) and all(isinstance(count, int) for count in counts.values())
     return {
         "date": saved.isoformat(timespec="seconds"),
         **report,
@@ -78,31 +90,15 @@ def describe_model(model: Any, folder: Path, report: dict[str, Any]) -> dict[str
         "n_ngrams": list(getattr(estimator, "n_ngrams_", ())),
         "bytes": sum(files.values()),
         "files": files,
-        "labels": counts if set(counts) == set(names) else dict.fromkeys(names),
+        "labels": counts if is_whole else dict.fromkeys(names),
         "parameters": {name: value for name, value in parameters.items() if isinstance(value, str | int | float)},
     }
-
-
-def _tables(description: dict[str, Any], top: int) -> list[Any]:
-    """Return the table of the model, and that of its labels."""
-    table = plain_table("", "")
-    for name, value in _rows(description):
-        table.add_row(name, str(value))
-    labels = description["labels"]
-    if not labels:
-        return [table]
-    known = any(count is not None for count in labels.values())
-    listing = plain_table("label", ">training texts" if known else ">", title=f"\n{counted(len(labels), 'label')}")
-    for label, count in list(labels.items())[:top]:
-        listing.add_row(label, "" if count is None else f"{count:,}")
-    more = len(labels) - top
-    return [table, listing, *([f"... and {more:,} more (--top)"] if more > 0 else [])]
 
 
 def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:
     """Return names and values of the table."""
     kind, estimator = description["model"], description["estimator"]
-    rows = [("Model", kind if kind == estimator else f"{kind} with {estimator}"), ("Saved", description["date"])]
+    rows = [("Model", kind if kind == estimator else f"{kind} with {estimator}"), ("Saved", str(description["date"]))]
     if description["n_parameters"] is not None:
         rows.append(("Parameters", f"{description['n_parameters']:,}"))
     if description["n_words"]:

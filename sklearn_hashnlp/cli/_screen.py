@@ -96,18 +96,12 @@ class Screen(OptionGroup):
         if self.quiet or not self._notes.is_terminal:
             yield lambda *_arguments: None
             return
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.markup import escape
+        from rich.progress import Progress
 
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeRemainingColumn(),
-        )
         # By default, rich redirects stdout to the console of the bar, which is stderr.
-        progress = Progress(*columns, console=self._notes, transient=True, redirect_stdout=False)
-        with progress:
-            task = progress.add_task(description, total=None)
+        with Progress(console=self._notes, transient=True, redirect_stdout=False) as progress:
+            task = progress.add_task(escape(description), total=None)
 
             def update(done: int, total: int | None, text: str | None = None) -> None:
                 progress.update(task, completed=done, total=total, description=text)

@@ -11,6 +11,7 @@ import typer
 from sklearn_hashnlp import HsigmoidLanguageModel, SGNNSentenceEncoder, TextClassifier, load_model
 from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.cli._parameters import parameters_of, set_parameters
+from sklearn_hashnlp.cli.lm import _train_language_model
 from sklearn_hashnlp.language import LanguageSchedule, Regularization
 from sklearn_hashnlp.training import EarlyStopping
 
@@ -167,6 +168,11 @@ def test_the_list_has_every_parameter_with_its_default_and_a_sentence(
     names = {*estimator().get_params(deep=False)} - {"callbacks", "pretrained", "scoring", "sentence_splitter"}
     assert names <= set(rows)
     assert ("early_stopping__patience" in rows) == ("early_stopping" in names)
+
+
+def test_fields_of_early_stopping_change_that_of_the_name() -> None:
+    named = HsigmoidLanguageModel(early_stopping="valid_loss")._stopping()
+    assert repr(_train_language_model._bundles()["early_stopping"]) == repr(named)
 
 
 def test_descriptions_are_plain_text(hashnlp: Any) -> None:

@@ -144,7 +144,13 @@ def train(
         with screen.bar("Counting n-grams"):
             language_model.fit(sentences)
     else:
-        _fit_network(screen, language_model, sentences, valid)
+        try:
+            with shown_training(screen, language_model, "Reading", perplexity=True):
+                language_model.fit(sentences, X_valid=valid)
+        except KeyboardInterrupt:
+            if language_model.checkpoint_dir is not None:
+                screen.note("Finished epochs are saved as checkpoints; --resume continues from there.")
+            raise
     seconds = perf_counter() - started
     if options.arpa is not None:  # first, for an error leaves the model of before
         language_model.save_arpa(options.arpa)
@@ -162,17 +168,6 @@ def train(
     screen.result(report, lines, figure)
     samples, scores = "{hashnlp} lm sample --model {path} --samples 5", "{hashnlp} lm score --model {path} FILE"
     screen.next_step("generate sentences, or score some", samples, scores, path=model)
-
-
-def _fit_network(screen: Screen, network: Any, sentences: Any, valid: Any) -> None:
-    """Train a network with a progress bar."""
-    try:
-        with shown_training(screen, network, "Reading", perplexity=True):
-            network.fit(sentences, X_valid=valid)
-    except KeyboardInterrupt:
-        if network.checkpoint_dir is not None:
-            screen.note("Finished epochs are saved as checkpoints; --resume continues from there.")
-        raise
 
 
 def _network_results(network: Any) -> tuple[str, dict[str, Any]]:

@@ -13,13 +13,11 @@ from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LineOptions, Quiet
 from sklearn_hashnlp.cli._reading import check_text_file, is_stdin, line_batches
 from sklearn_hashnlp.cli._screen import Screen, one_field
-from sklearn_hashnlp.cli.sentences._load_encoder import EncoderFolder, Threads, load_encoder, read_vectors
+from sklearn_hashnlp.cli.sentences._load_encoder import EncoderFolder, Threads, load_encoder
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-_SAVED = "the vectors of hashnlp sentences embed --output"
 
 
 @reporting_errors
@@ -103,10 +101,9 @@ def search(
     if is_stdin(file):
         raise typer.BadParameter("FILE: expected a file to search; stdin is for queries.")
     check_text_file(file)  # before torch is loaded
-    if vectors is not None:
-        read_vectors(vectors, _SAVED)
+    saved = None if vectors is None else _read_vectors(vectors)
     encoder = load_encoder(model, n_jobs=n_jobs)
-    texts, matrix = _read_texts(screen, encoder, file, reading, vectors)
+    texts, matrix = _read_texts(screen, encoder, file, reading, saved)
     stdin = line_batches(screen, None, reading)
     with nullcontext([queries]) if queries else stdin as batches:
         for lines in batches:
@@ -120,7 +117,7 @@ def search(
 
 
 def _read_texts(
-    screen: Screen, encoder: Any, file: Path, reading: LineOptions, saved: Path | None
+    screen: Screen, encoder: Any, file: Path, reading: LineOptions, saved: Any
 ) -> tuple[list[tuple[int, str]], NDArray[np.float32]]:
     """Return the numbers and texts of the lines that are not blank, and their vectors: new ones or saved ones."""
     import numpy as np
@@ -132,17 +129,30 @@ def _read_texts(
             lines += batch
             if saved is None:
                 parts.append(encoder.transform(batch))
-    vectors = np.concatenate(parts) if saved is None else read_vectors(saved, _SAVED)
+    vectors = np.concatenate(parts) if saved is None else saved
     wanted, shape = (len(lines), parts[0].shape[1]), getattr(vectors, "shape", "another shape")
     if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or shape != wanted:
         raise ValueError(
-            f"{saved} has vectors of shape {shape}; expected {wanted} of float32 for these texts and this encoder. "
+            f"--vectors has vectors of shape {shape}; expected {wanted} of float32 for these texts and this encoder. "
             "Compute them again with hashnlp sentences embed."
         )
     rows = [row for row, line in enumerate(lines) if line.strip()]
     if not rows:
         raise ValueError(f"{file} has no text to search; expected one text per line.")
     return [(row + 1, lines[row]) for row in rows], vectors if len(rows) == len(lines) else vectors[rows]
+
+
+def _read_vectors(path: Path) -> Any:
+    """Open a saved array without reading all of it; raise an error for another file."""
+    import numpy as np
+
+    expected = "the vectors of hashnlp sentences embed --output"
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is no file; expected {expected}.")
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise ValueError(f"{path} is not a NumPy array; expected {expected}.") from error
 
 
 def _show(screen: Screen, query: str, found: list[tuple[float, int, str]], *, with_query: bool) -> None:

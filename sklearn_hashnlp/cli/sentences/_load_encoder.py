@@ -33,15 +33,3 @@ def load_pretrained(folder: Path) -> Any:
     if getattr(encoder, "context_weight", 0) != 0:
         encoder.set_params(context_weight=1.0)
     return encoder
-
-
-def read_vectors(path: Path, expected: str) -> Any:
-    """Open a saved array without reading all of it; raise an error for another file."""
-    import numpy as np
-
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is no file; expected {expected}.")
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise ValueError(f"{path} is not a NumPy array; expected {expected}.") from error

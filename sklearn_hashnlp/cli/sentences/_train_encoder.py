@@ -17,8 +17,6 @@ from sklearn_hashnlp.cli._reading import check_text_file
 from sklearn_hashnlp.cli._screen import Screen, counted
 from sklearn_hashnlp.cli.sentences._load_encoder import EncoderFolder, Threads
 
-_LEARNING_RATE = 1e-3
-
 Paragraph: TypeAlias = Literal["line", "block"]
 
 
@@ -76,7 +74,7 @@ def train(
     from sklearn_hashnlp.sentences import SGNNSentenceEncoder
 
     save_model(None, model, dry_run=True)
-    encoder = SGNNSentenceEncoder(learning_rate=_LEARNING_RATE)
+    encoder = SGNNSentenceEncoder(learning_rate=1e-3)
     training.configure(encoder, _bundles(), n_jobs=n_jobs)
     texts = _read_paragraphs(screen, data, reading, paragraphs)
     started = perf_counter()
