@@ -98,7 +98,9 @@ Errors are one line on stderr; --debug after a command, or HASHNLP_DEBUG=1, prin
 def app_for(arguments: Sequence[str]) -> typer.Typer:
     """Return the command line with the command or the group that the arguments name, or with all."""
     named = () if _COMPLETION in os.environ else arguments[:1]
-    return _make_app(*([name for name in _COMMANDS if name.split()[:1] == list(named)] or _COMMANDS))
+    return _make_app(
+        *([name for name in _COMMANDS if name.split()[:1] == list(named)] or _COMMANDS)
+    )
 
 
 @cache
@@ -121,7 +123,9 @@ def _make_app(*names: str) -> typer.Typer:
             groups[group] = typer.Typer(**options)
             app.add_typer(groups[group], name=group, help=_GROUPS[group])
         module, function = _COMMANDS[name].rsplit(".", 1)
-        groups.get(group, app).command(command)(getattr(import_module(f"sklearn_hashnlp.cli.{module}"), function))
+        groups.get(group, app).command(command)(
+            getattr(import_module(f"sklearn_hashnlp.cli.{module}"), function)
+        )
     return app
 
 
@@ -133,7 +137,12 @@ def _print_version(requested: bool) -> None:
 
 def _top(
     version: bool = typer.Option(
-        False, "--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."
+        False,
+        "--version",
+        "-V",
+        callback=_print_version,
+        is_eager=True,
+        help="Print the version and exit.",
     ),
 ) -> None:
     """Declare the options of ``hashnlp`` itself."""

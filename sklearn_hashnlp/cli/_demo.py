@@ -29,7 +29,9 @@ _EXAMPLE = "Return the names of all members of the archive, and extract one of t
 @reporting_errors
 def demo(
     screen: Screen,
-    output: Path = typer.Option(Path("hashnlp-demo"), "--output", "-o", metavar="DIR", help="Output folder."),
+    output: Path = typer.Option(
+        Path("hashnlp-demo"), "--output", "-o", metavar="DIR", help="Output folder."
+    ),
 ) -> None:
     """Train a classifier that predicts the module of a Python docstring, on text that is on your
     machine.
@@ -58,12 +60,18 @@ def demo(
         f"{len(texts):,} docstrings of {len(set(labels))} modules of Python's standard library: "
         f"{len(texts) - n_test:,} training and {n_test:,} test texts\n"
     )
-    report: dict[str, Any] = {"n_train": len(texts) - n_test, "n_test": n_test, "model": str(folder)}
+    report: dict[str, Any] = {
+        "n_train": len(texts) - n_test,
+        "n_test": n_test,
+        "model": str(folder),
+    }
     table = plain_table("model", ">test accuracy", ">training time")
     for name, key in _MODELS.items():
         accuracies, seconds = [], []
         for number in range(_N_SPLITS):
-            parts = train_test_split(texts, labels, test_size=_TEST_SIZE, stratify=labels, random_state=number)
+            parts = train_test_split(
+                texts, labels, test_size=_TEST_SIZE, stratify=labels, random_state=number
+            )
             train_texts, test_texts, train_labels, test_labels = parts
             model = _make_model(name, number)
             started = perf_counter()

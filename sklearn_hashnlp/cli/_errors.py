@@ -16,11 +16,19 @@ from typer.core import TyperGroup
 from sklearn_hashnlp.cli._options import OptionGroup
 from sklearn_hashnlp.cli._screen import Screen
 
-FAILURE, USAGE, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
+FAILURE = 1
+USAGE = 2
+INTERRUPTED = 130
+PIPE_CLOSED = 141
 
 _Debug = Annotated[
     bool,
-    typer.Option("--debug", envvar="HASHNLP_DEBUG", help="Print the traceback of an error.", show_envvar=False),
+    typer.Option(
+        "--debug",
+        envvar="HASHNLP_DEBUG",
+        help="Print the traceback of an error.",
+        show_envvar=False,
+    ),
 ]
 # Raised with a message for the user: wrong files and values, a missing extra or device.
 _EXPECTED = (OSError, ValueError, ImportError, MemoryError, RuntimeError)
@@ -52,15 +60,23 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command: errors are one line, groups of options are options, with ``--debug``."""
     signature = inspect.signature(command, eval_str=True)
     annotations = {name: one.annotation for name, one in signature.parameters.items()}
-    groups = {name: one for name, one in annotations.items() if isinstance(one, type) and issubclass(one, OptionGroup)}
-    fields = {name: inspect.signature(group, eval_str=True).parameters for name, group in groups.items()}
+    groups = {
+        name: one
+        for name, one in annotations.items()
+        if isinstance(one, type) and issubclass(one, OptionGroup)
+    }
+    fields = {
+        name: inspect.signature(group, eval_str=True).parameters for name, group in groups.items()
+    }
 
     @functools.wraps(command)
     def reporting(*, ctx: typer.Context, debug: bool, **arguments: Any) -> None:
         try:
             for name, group in groups.items():
                 arguments[name] = group(**{field: arguments.pop(field) for field in fields[name]})
-            screen = arguments.get("screen") or Screen(as_json=False, quiet=arguments.get("quiet", False))
+            screen = arguments.get("screen") or Screen(
+                as_json=False, quiet=arguments.get("quiet", False)
+            )
             with _raising_interrupts(), screen.warnings_as_notes():
                 command(**arguments)
                 sys.stdout.flush()  # raises BrokenPipeError here rather than at exit
@@ -81,11 +97,14 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
     options = [one for name, one in signature.parameters.items() if name not in groups]
     options += [field for of_group in fields.values() for field in of_group.values()]
     options += [
-        inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_Debug),
+        inspect.Parameter(
+            "debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=_Debug
+        ),
         inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context),
     ]
     parameters = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
-    reporting.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer reads it
+    # typer reads it
+    reporting.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     reporting.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     reporting.__doc__ = _help(command)
     return reporting
@@ -94,7 +113,9 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
 def _help(command: Callable[..., None]) -> str:
     """Return the docstring of a command as its help: each paragraph as one line, but the examples."""
     paragraphs = (inspect.getdoc(command) or "").split("\n\n")
-    return "\n\n".join(f"\b\n{one}" if one.startswith("  ") else one.replace("\n", " ") for one in paragraphs)
+    return "\n\n".join(
+        f"\b\n{one}" if one.startswith("  ") else one.replace("\n", " ") for one in paragraphs
+    )
 
 
 @contextmanager
@@ -128,7 +149,9 @@ def _usage_message(error: Any) -> str:
     if parameter is None or not hasattr(cause, "errors"):
         message = " ".join(error.format_message().removeprefix("Invalid value: ").split())
         parameters = [] if error.ctx is None else error.ctx.command.params
-        if type(error).__name__ == "NoSuchOption" and any(one.name == "settings" for one in parameters):
+        if type(error).__name__ == "NoSuchOption" and any(
+            one.name == "settings" for one in parameters
+        ):
             message += "; parameters are set by --set NAME=VALUE, and listed by --parameters"
         return message if message.endswith((".", "?")) else f"{message}."
     [first, *_] = cause.errors()
@@ -143,7 +166,11 @@ def _usage_message(error: Any) -> str:
     if choices:
         expected = " or ".join(", ".join(choices).rsplit(", ", 1))
     name = max(parameter.opts, key=len)
-    return f"{name}: expected {expected}, got {first['input']!r}." if expected else f"{name}: {first['msg']}."
+    return (
+        f"{name}: expected {expected}, got {first['input']!r}."
+        if expected
+        else f"{name}: {first['msg']}."
+    )
 
 
 def one_line(error: Exception) -> str:

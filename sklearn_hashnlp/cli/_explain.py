@@ -19,9 +19,15 @@ def explain(
     screen: Screen,
     file: TextFile = None,
     labels: list[str] | None = typer.Option(
-        None, "--label", "-l", metavar="LABEL", help="Label to explain; repeatable. Default: predicted."
+        None,
+        "--label",
+        "-l",
+        metavar="LABEL",
+        help="Label to explain; repeatable. Default: predicted.",
     ),
-    top: int = typer.Option(10, "--top", "-k", metavar="K", min=1, help="Print the K most important n-grams."),
+    top: int = typer.Option(
+        10, "--top", "-k", metavar="K", min=1, help="Print the K most important n-grams."
+    ),
 ) -> None:
     """Explain predictions: what each n-gram of a text adds to the score of a label.
 
@@ -45,14 +51,20 @@ def explain(
     for name in labels or ():
         if name not in known:
             shown = ", ".join(list(known)[:10]) + (", ..." if len(known) > 10 else "")
-            raise typer.BadParameter(f"--label {name}: expected a label of the model, such as {shown}.")
+            raise typer.BadParameter(
+                f"--label {name}: expected a label of the model, such as {shown}."
+            )
     has_one_score = len(classifier.classes_) == 2 and not last_step(classifier).multilabel_
     n_texts = 0
     with open_texts(screen, file, reading) as texts:
         for text in texts:
-            chosen = [known[name] for name in labels or ()] or [predict_topk(classifier, [text.text], 1)[0][0][0]]
+            chosen = [known[name] for name in labels or ()] or [
+                predict_topk(classifier, [text.text], 1)[0][0][0]
+            ]
             try:
-                explanation = explanation_of(classifier, text.text, labels=None if has_one_score else chosen)
+                explanation = explanation_of(
+                    classifier, text.text, labels=None if has_one_score else chosen
+                )
             except TypeError as error:
                 raise ValueError(f"{model}: {error}") from error
             if screen.as_json:

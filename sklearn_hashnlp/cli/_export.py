@@ -17,7 +17,9 @@ from sklearn_hashnlp.cli._screen import Screen, counted, plain_table
 def export(
     model: ModelFolder,
     screen: Screen,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as model.py, or folder.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File to write, such as model.py, or folder.")
+    ],
     precision: SavedPrecision = "float32",
 ) -> None:
     """Export a classifier as a Python file, or a folder, that needs only numpy and starts in a
@@ -43,7 +45,11 @@ def export(
     """
     pipeline = load_classifier(model)
     screen.note(f"Exporting {model} to {file}")  # it takes seconds
-    from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, export_predictor, quantize_classifier
+    from sklearn_hashnlp.classifiers import (
+        HashEmbeddingClassifier,
+        export_predictor,
+        quantize_classifier,
+    )
 
     try:
         size = export_predictor(pipeline, file, precision=precision)
@@ -58,16 +64,24 @@ def export(
             report["parts"].append(part._asdict())
         lines.append(table)
     screen.result(report, [*lines, f"Wrote {file}: {size:,} bytes"])
-    screen.next_step("wherever Python and numpy are installed", 'python {path} "some text"', path=file)
+    screen.next_step(
+        "wherever Python and numpy are installed", 'python {path} "some text"', path=file
+    )
 
 
 @reporting_errors
 def convert(
     source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="fastText's file, .bin or .ftz, or the folder of a model.")
+        Path,
+        typer.Argument(
+            metavar="SOURCE", help="fastText's file, .bin or .ftz, or the folder of a model."
+        ),
     ],
     target: Annotated[
-        Path, typer.Option("--model", "-m", metavar="TARGET", help="Folder of the model, or the file to write.")
+        Path,
+        typer.Option(
+            "--model", "-m", metavar="TARGET", help="Folder of the model, or the file to write."
+        ),
     ],
     screen: Screen,
     precision: SavedPrecision = "float32",
@@ -94,7 +108,12 @@ def convert(
     if not source.is_dir():
         save_model(None, target, dry_run=True)
         model = load_fasttext(source)
-        save_model(model, target, precision=precision, card={"Converted from fastText": {"file": source.name}})
+        save_model(
+            model,
+            target,
+            precision=precision,
+            card={"Converted from fastText": {"file": source.name}},
+        )
         n_bytes = sum(path.stat().st_size for path in target.iterdir() if path.is_file())
         sizes = {"bytes_before": source.stat().st_size, "bytes": n_bytes}
         next_step = "predict labels", "{hashnlp} predict --model {path}"
@@ -108,13 +127,20 @@ def convert(
             save_fasttext(model, target)
         except TypeError as error:
             raise ValueError(
-                f"{source} is a {type(model).__name__}, which fastText cannot compute: train a model by hashnlp train "
-                "--fasttext."
+                f"{source} is a {type(model).__name__}, which fastText cannot compute: train a "
+                "model by hashnlp train --fasttext."
             ) from error
         sizes = {"bytes": target.stat().st_size}
         next_step = "predict labels with fastText", "fasttext predict-prob {path} texts.txt"
     labels, n_words = model.classes_.tolist(), model[0].n_words_
-    report = {"model": str(target), "loss": model[-1].loss_, "labels": labels, "n_words": n_words} | sizes
+    report = {
+        "model": str(target),
+        "loss": model[-1].loss_,
+        "labels": labels,
+        "n_words": n_words,
+    } | sizes
     numbers = (("label", len(labels)), ("word", n_words), ("byte", sizes["bytes"]))
-    screen.result(report, [f"Wrote {target}: {', '.join(counted(number, name) for name, number in numbers)}"])
+    screen.result(
+        report, [f"Wrote {target}: {', '.join(counted(number, name) for name, number in numbers)}"]
+    )
     screen.next_step(*next_step, path=target)

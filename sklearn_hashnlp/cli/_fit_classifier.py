@@ -51,8 +51,14 @@ def fit_in_memory(
         (texts, labels), validation = _split(texts, labels, holdout, seed)
         n_labels = count_labels(labels)
         check_labels(n_labels, len(texts), f"{data} without the validation texts")
-        screen.note(f"Split into {len(texts):,} training and {counted(len(validation[0]), 'validation text')}")
-    multilabel, true = isinstance(labels, list), label_lists([] if validation is None else validation[1])
+        screen.note(
+            f"Split into {len(texts):,} training and "
+            f"{counted(len(validation[0]), 'validation text')}"
+        )
+    multilabel, true = (
+        isinstance(labels, list),
+        label_lists([] if validation is None else validation[1]),
+    )
     if multilabel:
         _set_multilabel(model, early_stopping=early_stopping)
     if validation is not None:
@@ -74,7 +80,9 @@ def fit_in_memory(
     return report
 
 
-def fit_model(screen: Screen, model: Any, texts: list[str], labels: Any, validation: Any = None) -> None:
+def fit_model(
+    screen: Screen, model: Any, texts: list[str], labels: Any, validation: Any = None
+) -> None:
     """Fit a model with a progress bar, and print the figures of each epoch."""
     if not hasattr(model, "steps"):
         with screen.bar("Training") as update:
@@ -96,7 +104,9 @@ def fit_streamed(
     from sklearn_hashnlp.datasets import stream_labelled
 
     counts: Counter[str] = Counter()
-    n_texts, multilabel, history = 0, False, []
+    n_texts = 0
+    multilabel = False
+    history = []
     how: dict[str, Any] = vars(reading) | {"batch_size": BATCH_SIZE}
     with screen.bar(f"Reading {path.name}") as update:
         for batch, names in stream_labelled(path, multilabel=True, progress=update, **how):
@@ -131,11 +141,20 @@ def fit_streamed(
             history.append(entry | {f"valid_{name}": value for name, value in figures.items()})
             screen.note(epoch_line(history[-1], n_epochs))
     report = _report(path, n_texts, n_labels, reading, started, history) | {"streamed": True}
-    return report if valid is None else report | {"validation": {"data": str(valid), "n_texts": len(texts)} | figures}
+    return (
+        report
+        if valid is None
+        else report | {"validation": {"data": str(valid), "n_texts": len(texts)} | figures}
+    )
 
 
 def _report(
-    data: Path, n_texts: int, n_labels: dict[str, int], reading: LabelledOptions, started: float, history: Any
+    data: Path,
+    n_texts: int,
+    n_labels: dict[str, int],
+    reading: LabelledOptions,
+    started: float,
+    history: Any,
 ) -> dict[str, Any]:
     return {
         "data": str(data),
@@ -147,7 +166,9 @@ def _report(
     }
 
 
-def _held_out(model: Any, texts: list[str], true: Sequence[Sequence[str]], *, multilabel: bool) -> dict[str, float]:
+def _held_out(
+    model: Any, texts: list[str], true: Sequence[Sequence[str]], *, multilabel: bool
+) -> dict[str, float]:
     """Compute the accuracy or, with multiple labels per text, precision and recall at 1."""
     figures = scores_at(true, model.predict_proba(texts), model.classes_, 1)
     if multilabel or any(len(row) != 1 for row in true):
@@ -156,13 +177,19 @@ def _held_out(model: Any, texts: list[str], true: Sequence[Sequence[str]], *, mu
 
 
 def scores_at(
-    true: Sequence[Sequence[str]], probabilities: NDArray[np.float64], classes: NDArray[np.str_], k: int
+    true: Sequence[Sequence[str]],
+    probabilities: NDArray[np.float64],
+    classes: NDArray[np.str_],
+    k: int,
 ) -> dict[str, float]:
     """Compute precision and recall of the k most probable labels, of the texts that have a label, as fastText does."""
     best = classes[(-probabilities).argsort(axis=1, kind="stable")[:, :k]].tolist()
     n_hits = sum(len(set(labels) & set(top)) for labels, top in zip(true, best, strict=True))
     n_texts, n_labels = sum(1 for labels in true if labels), sum(map(len, true))
-    return {"precision": n_hits / (k * n_texts) if n_texts else 0.0, "recall": n_hits / n_labels if n_labels else 0.0}
+    return {
+        "precision": n_hits / (k * n_texts) if n_texts else 0.0,
+        "recall": n_hits / n_labels if n_labels else 0.0,
+    }
 
 
 def _set_multilabel(model: Any, *, early_stopping: bool) -> None:
@@ -190,13 +217,17 @@ def _scorable(validation: Any, known: Collection[str], *, multilabel: bool) -> A
     return ([texts[row] for row in rows], [labels[row][0] for row in rows]) if rows else None
 
 
-def _split(texts: list[str], labels: Any, fraction: float, seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+def _split(
+    texts: list[str], labels: Any, fraction: float, seed: int
+) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Split into training and validation texts, stratified by label if every label has enough texts."""
     from sklearn.model_selection import train_test_split
 
     how: dict[str, Any] = {"test_size": fraction, "random_state": seed}
     try:
-        parts = train_test_split(texts, labels, stratify=None if isinstance(labels, list) else labels, **how)
+        parts = train_test_split(
+            texts, labels, stratify=None if isinstance(labels, list) else labels, **how
+        )
     except ValueError:  # a label with a single text, or fewer texts than labels in one part
         parts = train_test_split(texts, labels, **how)
     return (parts[0], parts[2]), (parts[1], parts[3])

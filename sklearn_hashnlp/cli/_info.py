@@ -14,17 +14,34 @@ from sklearn_hashnlp.cli._screen import Screen, counted, plain_table
 from sklearn_hashnlp.cli._training_report import read_report
 
 _PARAMETERS = (
-    *("features", "lowercase", "loss", "learning_rate", "max_epochs", "embedding_dim", "random_state"),
+    *(
+        "features",
+        "lowercase",
+        "loss",
+        "learning_rate",
+        "max_epochs",
+        "embedding_dim",
+        "random_state",
+    ),
     *("word_ngrams", "min_n", "max_n", "bucket"),  # of models of fastText
 )
-_FIGURES = ("accuracy", "balanced_accuracy", "macro_f1", "precision_at_1", "recall_at_1", "micro_f1")
+_FIGURES = (
+    "accuracy",
+    "balanced_accuracy",
+    "macro_f1",
+    "precision_at_1",
+    "recall_at_1",
+    "micro_f1",
+)
 
 
 @reporting_errors
 def info(
     screen: Screen,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the model.")],
-    top: int = typer.Option(20, "--top", "-k", metavar="K", min=1, help="Print the K most frequent labels."),
+    top: int = typer.Option(
+        20, "--top", "-k", metavar="K", min=1, help="Print the K most frequent labels."
+    ),
 ) -> None:
     """Describe a saved model: its labels, when and with what it was trained, and its size.
 
@@ -36,7 +53,8 @@ def info(
     from training.json, which hashnlp train writes into the folder. For a model that was saved in
     Python they are missing.
     """
-    screen = Screen(as_json=screen.as_json, quiet=False)  # with --quiet, too: there are no hints here
+    # with --quiet, too: there are no hints here
+    screen = Screen(as_json=screen.as_json, quiet=False)
     from sklearn_hashnlp.persistence import load_model
 
     model = load_model(folder)
@@ -71,14 +89,18 @@ def _describe(model: Any, folder: Path, report: dict[str, Any]) -> dict[str, Any
     n_words = len(getattr(estimator, "vocabulary_", ())) or getattr(vectorizer, "n_words_", 0)
     parameters = estimator.get_params(deep=False)
     if not hasattr(model, "steps"):
-        parameters |= {name: value for name, value in model.get_params(deep=False).items() if value is not None}
+        parameters |= {
+            name: value for name, value in model.get_params(deep=False).items() if value is not None
+        }
     elif n_words:
         parameters |= vectorizer.get_params(deep=False)
     files = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
     saved = datetime.fromtimestamp(max(path.stat().st_mtime for path in folder.iterdir()), UTC)
     names = [str(label) for label in getattr(estimator, "classes_", [])]
     counts = report.get("labels", {})
-    is_whole = set(counts) == set(names) and all(isinstance(count, int) for count in counts.values())
+    is_whole = set(counts) == set(names) and all(
+        isinstance(count, int) for count in counts.values()
+    )
     return {
         "date": saved.isoformat(timespec="seconds"),
         **report,
@@ -91,14 +113,21 @@ def _describe(model: Any, folder: Path, report: dict[str, Any]) -> dict[str, Any
         "bytes": sum(files.values()),
         "files": files,
         "labels": counts if is_whole else dict.fromkeys(names),
-        "parameters": {name: value for name, value in parameters.items() if isinstance(value, str | int | float)},
+        "parameters": {
+            name: value
+            for name, value in parameters.items()
+            if isinstance(value, str | int | float)
+        },
     }
 
 
 def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:
     """Return names and values of the table."""
     kind, estimator = description["model"], description["estimator"]
-    rows = [("Model", kind if kind == estimator else f"{kind} with {estimator}"), ("Saved", str(description["date"]))]
+    rows = [
+        ("Model", kind if kind == estimator else f"{kind} with {estimator}"),
+        ("Saved", str(description["date"])),
+    ]
     if description["n_parameters"] is not None:
         rows.append(("Parameters", f"{description['n_parameters']:,}"))
     if description["n_words"]:
@@ -107,20 +136,39 @@ def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("n-grams", " + ".join(f"{number:,}" for number in description["n_ngrams"])))
     rows.append(("Size", f"{counted(description['bytes'], 'byte')}"))
     if "data" in description:
-        rows.append(("Training data", f"{description['data']}: {counted(description['n_texts'], 'text')}"))
+        rows.append(
+            ("Training data", f"{description['data']}: {counted(description['n_texts'], 'text')}")
+        )
         history = description["history"]
-        epochs = "" if any("objective" in entry for entry in history) else f", {counted(len(history), 'epoch')}"
+        epochs = (
+            ""
+            if any("objective" in entry for entry in history)
+            else f", {counted(len(history), 'epoch')}"
+        )
         rows.append(("Training time", f"{description['seconds']:.1f} s{epochs}"))
     validation = description.get("validation")
     if validation:
-        figures = [f"{name.replace('_', ' ')} {validation[name]:.4f}" for name in _FIGURES if name in validation]
+        figures = [
+            f"{name.replace('_', ' ')} {validation[name]:.4f}"
+            for name in _FIGURES
+            if name in validation
+        ]
         rows.append(
-            ("Validation", f"{', '.join(figures)} on {counted(validation['n_texts'], 'text')} ({validation['data']})")
+            (
+                "Validation",
+                f"{', '.join(figures)} on {counted(validation['n_texts'], 'text')} "
+                f"({validation['data']})",
+            )
         )
     if description.get("best_epoch") is not None:
         rows.append(("Early stopping", f"best epoch {description['best_epoch']}"))
     parameters = description["parameters"]
     rows += [(name, str(parameters[name])) for name in _PARAMETERS if name in parameters]
     if "versions" in description:
-        rows.append(("Versions", ", ".join(f"{name} {number}" for name, number in description["versions"].items())))
+        rows.append(
+            (
+                "Versions",
+                ", ".join(f"{name} {number}" for name, number in description["versions"].items()),
+            )
+        )
     return rows

@@ -45,7 +45,8 @@ def _exit_interrupted(_number: int, _frame: FrameType | None) -> None:
 def _prepare_streams() -> None:
     """Exit without a stdout, and escape characters that its encoding does not have."""
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open until the end
+        # open until the end
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if sys.stdout is None:
         sys.exit("hashnlp: stdout is closed.")
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":

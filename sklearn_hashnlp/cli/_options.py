@@ -50,9 +50,12 @@ LabelledFile = Annotated[
     ),
 ]
 TextFile = Annotated[
-    Path | None, typer.Argument(metavar="FILE", help="Texts, one per line, or a table. Default: stdin.")
+    Path | None,
+    typer.Argument(metavar="FILE", help="Texts, one per line, or a table. Default: stdin."),
 ]
-ModelFolder = Annotated[Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.")]
+ModelFolder = Annotated[
+    Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the model.")
+]
 Encoding = Annotated[
     str,
     typer.Option(
@@ -61,13 +64,21 @@ Encoding = Annotated[
         callback=_check_encoding,
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Random seed: same seed and data, same model.")
+]
 ComputeDevice = Annotated[
-    Literal["cpu", "cuda", "auto"], typer.Option(help="Where to train; auto uses a GPU if there is one.")
+    Literal["cpu", "cuda", "auto"],
+    typer.Option(help="Where to train; auto uses a GPU if there is one."),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--n-jobs", "-j", help="Threads for vectorizing. Default: all cores.", callback=_check_n_jobs),
+    typer.Option(
+        "--n-jobs",
+        "-j",
+        help="Threads for vectorizing. Default: all cores.",
+        callback=_check_n_jobs,
+    ),
 ]
 SavedPrecision = Annotated[
     Literal["float32", "float16", "int8"],
@@ -87,7 +98,8 @@ class LineOptions(OptionGroup):
 
     encoding: Encoding = "utf-8"
     errors: Literal["strict", "replace"] = typer.Option(
-        "strict", help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD."
+        "strict",
+        help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD.",
     )
 
 
@@ -107,7 +119,9 @@ class TextOptions(OptionGroup):
         help="Character between the fields of CSV and TSV, such as ';'. Default: a comma, or a tab.",
         callback=_read_delimiter,
     )
-    quoted: bool = typer.Option(True, "--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV.")
+    quoted: bool = typer.Option(
+        True, "--quotes/--no-quotes", help="Whether quotes enclose fields of CSV and TSV."
+    )
     escapechar: str | None = typer.Option(
         None,
         metavar="CHAR",
@@ -115,7 +129,9 @@ class TextOptions(OptionGroup):
         "Spark and MySQL write it. Default: a quote in a quoted field is written twice.",
     )
     label_prefix: str = typer.Option(
-        "__label__", metavar="TEXT", help="Prefix of the words that are labels, in fastText's format."
+        "__label__",
+        metavar="TEXT",
+        help="Prefix of the words that are labels, in fastText's format.",
     )
     encoding: Encoding = "utf-8"
     errors: Literal["strict", "replace", "skip"] = typer.Option(
@@ -129,7 +145,9 @@ class TextOptions(OptionGroup):
 class LabelledOptions(TextOptions):
     """The options to read a labeled file."""
 
-    file_format: FileFormat | None = typer.Option(None, "--format", help="Format of DATA. Default: from its extension.")
+    file_format: FileFormat | None = typer.Option(
+        None, "--format", help="Format of DATA. Default: from its extension."
+    )
     label_column: str | None = typer.Option(
         None, metavar="NAME", help="Column of the labels. Default: label, class, ..."
     )

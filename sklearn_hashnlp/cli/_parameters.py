@@ -16,8 +16,10 @@ from sklearn_hashnlp.cli._options import ComputeDevice, OptionGroup, Seed
 from sklearn_hashnlp.cli._screen import Screen, plain_table
 
 _OBJECTS = ("callbacks", "pretrained", "scoring", "sentence_splitter")  # which cannot be typed
-_ENTRY = re.compile(r"^([\w, ]+?)(?: : .*)?\n((?:    .*\n|\n)+)", re.MULTILINE)  # of the parameters in a docstring
-_MARKUP = re.compile(r":[\w:]+:`~?(?:[\w.]+\.)?([^`]+)`|``| \[\d+\]_")  # of docstrings, such as :class:`~module.Name`
+# of the parameters in a docstring
+_ENTRY = re.compile(r"^([\w, ]+?)(?: : .*)?\n((?:    .*\n|\n)+)", re.MULTILINE)
+# of docstrings, such as :class:`~module.Name`
+_MARKUP = re.compile(r":[\w:]+:`~?(?:[\w.]+\.)?([^`]+)`|``| \[\d+\]_")
 
 _END = re.compile(r"(?<=[.])(?= [A-Z\"-])|;")  # of a sentence
 
@@ -29,8 +31,12 @@ Bundles = Mapping[str, Any]
 class Training(OptionGroup):
     """The parameters of training that people type, and ``--set`` for all others."""
 
-    epochs: int | None = typer.Option(None, min=1, help="Number of epochs. Default: the estimator's.")
-    learning_rate: float | None = typer.Option(None, metavar="RATE", help="Learning rate. Default: the estimator's.")
+    epochs: int | None = typer.Option(
+        None, min=1, help="Number of epochs. Default: the estimator's."
+    )
+    learning_rate: float | None = typer.Option(
+        None, metavar="RATE", help="Learning rate. Default: the estimator's."
+    )
     seed: Seed = 0
     device: ComputeDevice = "cpu"
     settings: list[str] | None = typer.Option(
@@ -42,21 +48,32 @@ class Training(OptionGroup):
 
     def refuse(self, reason: str, **more: Any) -> None:
         """Raise an error of usage for a given option of a model that has no such parameter."""
-        given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": self.seed, "device": self.device}
+        given = {
+            "epochs": self.epochs,
+            "learning_rate": self.learning_rate,
+            "seed": self.seed,
+            "device": self.device,
+        }
         for name, value in (given | more).items():
             if value not in (None, False, 0, "cpu"):
                 raise typer.BadParameter(f"{reason} has no --{name.replace('_', '-')}.")
 
     def configure(self, estimator: Any, bundles: Bundles, **more: Any) -> None:
         """Set and check the parameters of an estimator or of the last step of a pipeline; None keeps the default."""
-        given = {"max_epochs": self.epochs, "learning_rate": self.learning_rate, "random_state": self.seed}
+        given = {
+            "max_epochs": self.epochs,
+            "learning_rate": self.learning_rate,
+            "random_state": self.seed,
+        }
         given |= {"device": self.device} | more
         trained = estimator[-1] if hasattr(estimator, "steps") else estimator
         trained.set_params(**{name: value for name, value in given.items() if value is not None})
         set_parameters(estimator, self.settings or [], bundles)
 
 
-def parameters_of(estimator: Any, bundles: Bundles, prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+def parameters_of(
+    estimator: Any, bundles: Bundles, prefix: str = ""
+) -> Iterator[tuple[str, Any, str]]:
     """Yield the name, value and description of each parameter of an estimator and those inside, as in signatures."""
     if hasattr(estimator, "steps"):
         for name, step in estimator.steps:
@@ -86,7 +103,8 @@ def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) ->
         owner.set_params(**{path[-1]: values[name]})
     try:
         for _, step in getattr(estimator, "steps", [("", estimator)]):
-            getattr(step, "check_parameters", lambda: None)()  # vectorizers and counts are checked by ``fit``
+            # vectorizers and counts are checked by ``fit``
+            getattr(step, "check_parameters", lambda: None)()
     except (TypeError, ValueError, RuntimeError) as error:
         raise typer.BadParameter(str(error)) from error
 
@@ -133,7 +151,9 @@ def _read_setting(setting: str, caller: str, names: list[str]) -> tuple[str, Any
             name, names, cutoff=0.8
         )
         hint = f" Did you mean {' or '.join(similar[:2])}?" if similar else ""
-        raise typer.BadParameter(f"--set: {caller} has no parameter {name!r}.{hint} --parameters lists all of them.")
+        raise typer.BadParameter(
+            f"--set: {caller} has no parameter {name!r}.{hint} --parameters lists all of them."
+        )
     try:
         return name, ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -146,5 +166,7 @@ def _descriptions(kind: type) -> dict[str, str]:
     descriptions: dict[str, str] = {}
     for names, text in _ENTRY.findall(section):
         plain = " ".join(_MARKUP.sub(r"\1", text).split()).removeprefix("- ")
-        descriptions |= dict.fromkeys(names.split(", "), _END.split(plain, maxsplit=1)[0].removesuffix("."))
+        descriptions |= dict.fromkeys(
+            names.split(", "), _END.split(plain, maxsplit=1)[0].removesuffix(".")
+        )
     return descriptions

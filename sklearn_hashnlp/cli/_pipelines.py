@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 
-def make_model(*, sgnn: bool = False, fasttext: bool = False, n_jobs: int | None = None, **parameters: Any) -> Any:
+def make_model(
+    *, sgnn: bool = False, fasttext: bool = False, n_jobs: int | None = None, **parameters: Any
+) -> Any:
     """Return an untrained TextClassifier, or a pipeline of another kind."""
     from sklearn_hashnlp.classifiers import TextClassifier, make_fasttext_classifier
 
@@ -40,8 +42,8 @@ def load_classifier(folder: Path, *, predict_only: bool = False) -> Any:
     for estimator in _estimators_in(model):
         if getattr(estimator, "input", "content") != "content":
             raise ValueError(
-                f"{folder} contains a {type(estimator).__name__} with input={estimator.input!r}: it would open each "
-                "text as a file name. Expected a model of texts."
+                f"{folder} contains a {type(estimator).__name__} with input={estimator.input!r}: "
+                "it would open each text as a file name. Expected a model of texts."
             )
     return model
 
@@ -51,7 +53,9 @@ def last_step(model: Any) -> Any:
     return model[-1] if hasattr(model, "steps") else model
 
 
-def predict_topk(model: Any, texts: list[str], k: int, threshold: float = 0.0) -> list[list[tuple[Any, float]]]:
+def predict_topk(
+    model: Any, texts: list[str], k: int, threshold: float = 0.0
+) -> list[list[tuple[Any, float]]]:
     """Return the most probable labels of each text with their probabilities, of at least a threshold."""
     rows: Any = texts
     if hasattr(model, "steps"):
@@ -66,4 +70,6 @@ def _estimators_in(value: Any) -> Iterator[Any]:
             yield from _estimators_in(item)
     elif hasattr(value, "get_params"):
         yield value
-        yield from _estimators_in([*value.get_params(deep=False).values(), getattr(value, "pipeline_", None)])
+        yield from _estimators_in(
+            [*value.get_params(deep=False).values(), getattr(value, "pipeline_", None)]
+        )

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from sklearn_hashnlp.datasets import TextReader
 
 _MULTILABEL_THRESHOLD = 0.5
-# Number of texts from which on the whole model is loaded: it is twenty times as fast, and loading it takes the time of
-# predicting about this number of texts.
+# Number of texts from which on the whole model is loaded: it is twenty times as fast, and loading
+# it takes the time of predicting about this number of texts.
 _MANY_TEXTS = 20_000
 
 _LABEL_COLUMN, _PROBABILITY_COLUMN = "predicted_label", "probability"
@@ -42,7 +42,9 @@ def predict(
     reading: TextOptions,
     screen: Screen,
     file: TextFile = None,
-    output: Path | None = typer.Option(None, "--output", "-o", metavar="FILE", help="File to write. Default: stdout."),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", metavar="FILE", help="File to write. Default: stdout."
+    ),
     top: int | None = typer.Option(
         None,
         "--top",
@@ -52,9 +54,15 @@ def predict(
         help="Print the K most probable labels. Default: 1, or all that reach --threshold.",
     ),
     threshold: float | None = typer.Option(
-        None, metavar="P", min=0.0, max=1.0, help="Print only labels with at least this probability."
+        None,
+        metavar="P",
+        min=0.0,
+        max=1.0,
+        help="Print only labels with at least this probability.",
     ),
-    proba: bool = typer.Option(False, "--proba", "-p", help="Print the probability after each label."),
+    proba: bool = typer.Option(
+        False, "--proba", "-p", help="Print the probability after each label."
+    ),
 ) -> None:
     """Predict the labels of new texts: lines, or a column of a table.
 
@@ -102,7 +110,9 @@ def predict(
             n_texts += len(batch)
             if n_texts > _MANY_TEXTS and not hasattr(classifier, "get_params"):
                 classifier = load_classifier(model)
-            predictions = predict_topk(classifier, [text.text for text in batch], k, threshold or 0.0)
+            predictions = predict_topk(
+                classifier, [text.text for text in batch], k, threshold or 0.0
+            )
             write = write or _table_writer(texts, stream, reading)
             for text, prediction in zip(batch, predictions, strict=True):
                 write(text, prediction)
@@ -115,8 +125,11 @@ def predict(
 def note_read(screen: Screen, file: Path | None, texts: TextReader, n_texts: int) -> None:
     """Note the number of texts of a table, and their column."""
     if texts.file_format in TABLES:
-        column = "" if texts.text_column is None else f"column {texts.text_column} of "  # None: there was no row
-        screen.note(f"Read {counted(n_texts, 'text')} from {column}{'stdin' if is_stdin(file) else file}")
+        # None: there was no row
+        column = "" if texts.text_column is None else f"column {texts.text_column} of "
+        screen.note(
+            f"Read {counted(n_texts, 'text')} from {column}{'stdin' if is_stdin(file) else file}"
+        )
 
 
 @contextmanager
@@ -148,7 +161,9 @@ def _line_writer(stream: IO[str], *, proba: bool) -> WriteRow:
     """Return a function that writes labels, separated by tabs."""
 
     def write(_text: Any, prediction: list[tuple[Any, float]]) -> None:
-        labels = [one_field(label) + (f"\t{share:.4f}" if proba else "") for label, share in prediction]
+        labels = [
+            one_field(label) + (f"\t{share:.4f}" if proba else "") for label, share in prediction
+        ]
         stream.write("\t".join(labels) + "\n")
 
     return write
@@ -157,7 +172,11 @@ def _line_writer(stream: IO[str], *, proba: bool) -> WriteRow:
 def _table_writer(texts: TextReader, stream: IO[str], options: TextOptions) -> WriteRow:
     """Write the header of a table; return a function that writes rows as they were read, with two columns more."""
     delimiter = texts.delimiter or ("\t" if texts.file_format == "tsv" else ",")
-    dialect: dict[str, Any] = {"delimiter": delimiter, "lineterminator": "\n", "escapechar": options.escapechar}
+    dialect: dict[str, Any] = {
+        "delimiter": delimiter,
+        "lineterminator": "\n",
+        "escapechar": options.escapechar,
+    }
     if not options.quoted:
         dialect |= {"quoting": csv.QUOTE_NONE, "quotechar": None}
     table = csv.writer(stream, **dialect)
@@ -168,7 +187,9 @@ def _table_writer(texts: TextReader, stream: IO[str], options: TextOptions) -> W
         labels = "|".join(str(label) for label, _ in prediction)
         if not options.quoted:
             labels = one_field(labels).replace(delimiter, " ")
-        table.writerow([*text.record, labels, "|".join(f"{probability:.4f}" for _, probability in prediction)])
+        table.writerow(
+            [*text.record, labels, "|".join(f"{probability:.4f}" for _, probability in prediction)]
+        )
 
     return write
 
@@ -177,11 +198,17 @@ def _json_writer(texts: TextReader, stream: IO[str], *, lists: bool) -> WriteRow
     """Return a function that writes objects: of a label and its probability, of tables with the columns of the row."""
 
     def write(text: Any, prediction: list[tuple[Any, float]]) -> None:
-        entries = [{"label": label, "probability": probability} for label, probability in prediction]
+        entries = [
+            {"label": label, "probability": probability} for label, probability in prediction
+        ]
         first = entries[0] if entries else {"label": None, "probability": None}
         top: dict[str, Any] = {"top": entries} if lists else {}
         if texts.file_format in TABLES:
-            row = dict(text.record if isinstance(text.record, dict) else zip(texts.header, text.record, strict=True))
+            row = dict(
+                text.record
+                if isinstance(text.record, dict)
+                else zip(texts.header, text.record, strict=True)
+            )
             _check_free([*row], "The row", *top)
             first = row | {_LABEL_COLUMN: first["label"], _PROBABILITY_COLUMN: first["probability"]}
         stream.write(json.dumps(first | top, ensure_ascii=texts.file_format not in TABLES) + "\n")
@@ -193,5 +220,6 @@ def _check_free(names: list[str], what: str, *more: str) -> None:
     for name in (_LABEL_COLUMN, _PROBABILITY_COLUMN, *more):
         if name in names:
             raise ValueError(
-                f"{what} has a column {name!r} already, the name of a column to be added. Rename it first."
+                f"{what} has a column {name!r} already, the name of a column to be added. Rename "
+                "it first."
             )

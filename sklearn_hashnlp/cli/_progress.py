@@ -36,7 +36,11 @@ class Progress:
         """Show the epochs done, a fraction within an epoch, of a number of epochs."""
         epoch, log = history[-1], self._log()
         for entry in log[self._n_logged :]:
-            self._write("   ".join([f"  step {entry['step']}", *_losses(entry, perplexity=self._perplexity)]))
+            self._write(
+                "   ".join(
+                    [f"  step {entry['step']}", *_losses(entry, perplexity=self._perplexity)]
+                )
+            )
         self._n_logged = len(log)
         self._update(done, n_epochs, f"Epoch {len(history)}/{n_epochs}")
         if "dur" in epoch:  # it is finished
@@ -63,12 +67,18 @@ def shown_training(
 def epoch_line(epoch: Mapping[str, Any], n_epochs: int, *, perplexity: bool = False) -> str:
     """Return the line of an epoch: its losses, its scores on validation texts, and its seconds."""
     parts = [f"Epoch {epoch['epoch']}/{n_epochs}", *_losses(epoch, perplexity=perplexity)]
-    parts += [f"validation {words} {epoch[name]:.4f}" for name, words in _SCORES.items() if name in epoch]
+    parts += [
+        f"validation {words} {epoch[name]:.4f}" for name, words in _SCORES.items() if name in epoch
+    ]
     return "   ".join([*parts, f"{epoch['dur']:.1f} s"])
 
 
 def _losses(entry: Mapping[str, Any], *, perplexity: bool) -> list[str]:
-    return [f"{kind} {_loss(entry[name], perplexity=perplexity)}" for name, kind in _LOSSES.items() if name in entry]
+    return [
+        f"{kind} {_loss(entry[name], perplexity=perplexity)}"
+        for name, kind in _LOSSES.items()
+        if name in entry
+    ]
 
 
 def _loss(loss: float, *, perplexity: bool) -> str:

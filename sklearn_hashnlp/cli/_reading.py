@@ -26,8 +26,11 @@ def check_text_file(file: Path | None) -> None:
     """Raise an error if a file cannot be read, before a model is loaded."""
     if file is None or is_stdin(file):
         return
-    if " " in str(file) and not os.path.exists(file):  # noqa: PTH110 - Path.exists raises for a text of many characters
-        raise FileNotFoundError(f"There is no file {str(file)!r:.60}. To pass a text, pipe it: echo TEXT | ...")
+    # Path.exists raises for a text of many characters
+    if " " in str(file) and not os.path.exists(file):  # noqa: PTH110
+        raise FileNotFoundError(
+            f"There is no file {str(file)!r:.60}. To pass a text, pipe it: echo TEXT | ..."
+        )
     from sklearn_hashnlp.datasets import TextReader
 
     TextReader(file, file_format="lines")
@@ -95,10 +98,17 @@ def read_labelled(
 
     with screen.bar(f"Reading {path.name}") as update:
         data: Any = load_labelled(
-            path, **vars(options), multilabel=multilabel, classes=classes, progress=update, return_X_y=False
+            path,
+            **vars(options),
+            multilabel=multilabel,
+            classes=classes,
+            progress=update,
+            return_X_y=False,
         )
     labels = label_lists(data.target)
-    columns = "" if data.text_column is None else f"columns {data.text_column}, {data.label_column} of "
+    columns = (
+        "" if data.text_column is None else f"columns {data.text_column}, {data.label_column} of "
+    )
     sizes = [len(row) for row in labels]
     each = f", {min(sizes)} to {max(sizes)} each," if isinstance(data.target, list) else ""
     n_labels = counted(len(count_labels(data.target)), "label")
@@ -126,18 +136,25 @@ def in_order(counts: Counter[str]) -> dict[str, int]:
 def check_labels(n_labels: dict[str, int], n_texts: int, source: object) -> None:
     """Raise an error if all texts have the same label, before anything is trained."""
     if len(n_labels) < 2 and sum(n_labels.values()) == n_texts:
-        raise ValueError(f"{source}: expected at least two different labels, got only {next(iter(n_labels))!r}.")
+        raise ValueError(
+            f"{source}: expected at least two different labels, got only {next(iter(n_labels))!r}."
+        )
 
 
-def note_unknown_labels(screen: Screen, source: object, true: Sequence[Sequence[str]], known: Collection[str]) -> None:
+def note_unknown_labels(
+    screen: Screen, source: object, true: Sequence[Sequence[str]], known: Collection[str]
+) -> None:
     """Print a note of labels that the model does not know."""
     labels = {label for row in true for label in row}
     unknown = sorted(labels.difference(known))
     if unknown:
         names = ", ".join(label if label.isprintable() else ascii(label) for label in unknown[:5])
         names += ", ..." * (len(unknown) > 5)
-        screen.note(f"Labels of {source} that the model was not trained on and never predicts: {names}")
+        screen.note(
+            f"Labels of {source} that the model was not trained on and never predicts: {names}"
+        )
     if unknown and len(unknown) == len(labels):
         screen.note(
-            f"The model knows none of the labels of {source}. Multiple labels in a field need --label-separator."
+            f"The model knows none of the labels of {source}. Multiple labels in a field need "
+            "--label-separator."
         )

@@ -55,7 +55,10 @@ class Screen(OptionGroup):
             return
         self.note(f"\nNext, {purpose}:")
         for command in commands:
-            self.note(f"  {command.format(hashnlp=command_name(), path=shlex.quote(str(path)))}", style="bold")
+            self.note(
+                f"  {command.format(hashnlp=command_name(), path=shlex.quote(str(path)))}",
+                style="bold",
+            )
 
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
@@ -76,7 +79,9 @@ class Screen(OptionGroup):
         """Print a result on stdout, unless the output is JSON."""
         self._results.print(*parts, style=style)
 
-    def result(self, report: dict[str, Any], lines: Iterable[RenderableType], figure: str | None = None) -> None:
+    def result(
+        self, report: dict[str, Any], lines: Iterable[RenderableType], figure: str | None = None
+    ) -> None:
         """Print the result of a command: as JSON, when quiet only the figure that the user requested, or as lines."""
         if self.as_json:
             self.show_json(report)
@@ -120,9 +125,13 @@ def plain_table(*columns: str, title: str | None = None) -> Table:
     """Return a table without lines; columns with ">" before the name are aligned to the right."""
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left", show_header=any(columns))
+    table = Table(
+        box=None, pad_edge=False, title=title, title_justify="left", show_header=any(columns)
+    )
     for name in columns:
-        table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left")
+        table.add_column(
+            name.removeprefix(">"), justify="right" if name.startswith(">") else "left"
+        )
     return table
 
 
@@ -157,4 +166,8 @@ def command_name() -> str:
     if Path(command).stem != "hashnlp":
         return "hashnlp"
     on_path = shutil.which("hashnlp")
-    return "hashnlp" if on_path is not None and Path(on_path).resolve() == Path(command).resolve() else command
+    return (
+        "hashnlp"
+        if on_path is not None and Path(on_path).resolve() == Path(command).resolve()
+        else command
+    )

@@ -12,7 +12,13 @@ import typer
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder
 from sklearn_hashnlp.cli._pipelines import last_step, load_classifier
-from sklearn_hashnlp.cli._reading import TABLES, check_text_file, label_lists, note_unknown_labels, read_labelled
+from sklearn_hashnlp.cli._reading import (
+    TABLES,
+    check_text_file,
+    label_lists,
+    note_unknown_labels,
+    read_labelled,
+)
 from sklearn_hashnlp.cli._screen import Screen, counted, plain_table
 from sklearn_hashnlp.cli._training_report import read_report
 
@@ -28,7 +34,9 @@ def evaluate(
     model: ModelFolder,
     reading: LabelledOptions,
     screen: Screen,
-    top: int | None = typer.Option(None, "--top", "-k", metavar="K", min=1, help="Print precision and recall at K."),
+    top: int | None = typer.Option(
+        None, "--top", "-k", metavar="K", min=1, help="Print precision and recall at K."
+    ),
 ) -> None:
     """Test a model on labeled texts.
 
@@ -81,7 +89,9 @@ def evaluate(
     if at:  # tabs, as fastText's: a console of rich would write spaces
         print(f"N\t{report['n_labeled'] if multilabel else report['n_texts']}")
         for k in at:
-            print(f"P@{k}\t{report[f'precision_at_{k}']:.4f}\nR@{k}\t{report[f'recall_at_{k}']:.4f}")
+            print(
+                f"P@{k}\t{report[f'precision_at_{k}']:.4f}\nR@{k}\t{report[f'recall_at_{k}']:.4f}"
+            )
     if not screen.quiet:
         if at:
             print()
@@ -92,7 +102,8 @@ def compute_metrics(
     true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, multilabel: bool
 ) -> dict[str, Any]:
     """Compute the metrics of predicted sets of labels, and for one label per text the confusion matrix."""
-    # Not by scikit-learn's functions, which take an indicator matrix of one label for labels of another kind.
+    # Not by scikit-learn's functions, which take an indicator matrix of one label for labels of
+    # another kind.
     pairs = [(set(one), set(other)) for one, other in zip(true, predicted, strict=True)]
     expected = Counter(label for one, _ in pairs for label in one)
     returned = Counter(label for _, other in pairs for label in other)
@@ -127,20 +138,30 @@ def show_report(screen: Screen, report: dict[str, Any]) -> None:
     multilabel = "micro_f1" in report
     name = "All labels correct" if multilabel else "Accuracy"
     of = "of" if multilabel else "on"
-    screen.show(f"{name} {report['accuracy']:.4f} {of} {counted(report['n_texts'], 'text')}\n", style="bold")
+    screen.show(
+        f"{name} {report['accuracy']:.4f} {of} {counted(report['n_texts'], 'text')}\n", style="bold"
+    )
     labels = report["labels"]
     if multilabel:
-        labels = dict(sorted(labels.items(), key=lambda item: (-item[1]["support"], item[0]))[:_MAX_LABELS])
+        labels = dict(
+            sorted(labels.items(), key=lambda item: (-item[1]["support"], item[0]))[:_MAX_LABELS]
+        )
     table = plain_table("label", ">precision", ">recall", ">F1", ">texts")
     for name, scores in labels.items():
-        table.add_row(name, *(f"{scores[key]:.4f}" for key in ("precision", "recall", "f1")), f"{scores['support']:,}")
+        table.add_row(
+            name,
+            *(f"{scores[key]:.4f}" for key in ("precision", "recall", "f1")),
+            f"{scores['support']:,}",
+        )
     table.add_section()
     for name in ("micro", "macro"):
         if f"{name}_f1" in report:
             table.add_row(f"{name} F1", "", "", f"{report[f'{name}_f1']:.4f}", "")
     screen.show(table)
     if len(labels) < len(report["labels"]):
-        screen.show(f"The {len(labels)} most frequent of {len(report['labels']):,} labels; --json has all")
+        screen.show(
+            f"The {len(labels)} most frequent of {len(report['labels']):,} labels; --json has all"
+        )
     if not multilabel:
         screen.show(_confusions(**report["confusion_matrix"]))
 

@@ -26,18 +26,26 @@ from sklearn_hashnlp.cli._screen import Screen, bold, counted
 class TrainOptions(OptionGroup):
     """The options of the command that no other has."""
 
-    valid: Path | None = typer.Option(None, metavar="FILE", help="Labeled file of validation texts.")
-    holdout: float = typer.Option(0.0, min=0.0, max=0.9, help="Fraction of DATA used as validation texts.")
+    valid: Path | None = typer.Option(
+        None, metavar="FILE", help="Labeled file of validation texts."
+    )
+    holdout: float = typer.Option(
+        0.0, min=0.0, max=0.9, help="Fraction of DATA used as validation texts."
+    )
     early_stopping: bool = typer.Option(
-        False, "--early-stopping", help="Stop when the validation accuracy no longer improves, and keep the best epoch."
+        False,
+        "--early-stopping",
+        help="Stop when the validation accuracy no longer improves, and keep the best epoch.",
     )
     features: Literal["auto", "words", "words+characters", "characters"] | None = typer.Option(
         None,
         help="words: words and pairs of words. characters: character n-grams within words, for misspelled or "
-        "inflected words, or for language identification. auto, the default: both if texts are few or many words "
-        "are new, else words.",
+        "inflected words, or for language identification. auto, the default: both if texts are "
+        "few or many words are new, else words.",
     )
-    buckets: int | None = typer.Option(None, min=1, help="Number of vectors in the shared pool. Default: 1,048,576.")
+    buckets: int | None = typer.Option(
+        None, min=1, help="Number of vectors in the shared pool. Default: 1,048,576."
+    )
     pretrained: Path | None = typer.Option(
         None,
         metavar="DIR",
@@ -70,7 +78,11 @@ def _bundles() -> Bundles:
     from sklearn_hashnlp.classifiers import EmbeddingTables, make_text_classifier
     from sklearn_hashnlp.training import EarlyStopping, Schedule
 
-    inner = {"embedding": EmbeddingTables(), "early_stopping": EarlyStopping(), "schedule": Schedule()}
+    inner = {
+        "embedding": EmbeddingTables(),
+        "early_stopping": EarlyStopping(),
+        "schedule": Schedule(),
+    }
     return {"classifier": make_text_classifier()["classifier"]} | inner
 
 
@@ -82,7 +94,8 @@ def train(
     training: Training,
     reading: LabelledOptions,
     screen: Screen,
-    parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
+    # its callback prints and exits
+    parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001
 ) -> None:
     """Train a text classifier on labeled texts, and save the model.
 
@@ -161,7 +174,9 @@ def _check_stream(data: Path, options: TrainOptions) -> None:
         raise typer.BadParameter(f"--stream reads DATA more than once, and {data} is no file.")
     for name in ("holdout", "early_stopping", "sgnn", "fasttext"):
         if getattr(options, name):
-            raise typer.BadParameter(f"--{name.replace('_', '-')} needs all texts at once: leave it out.")
+            raise typer.BadParameter(
+                f"--{name.replace('_', '-')} needs all texts at once: leave it out."
+            )
 
 
 def _new_model(options: TrainOptions, training: Training) -> Any:
@@ -170,18 +185,36 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
     from sklearn_hashnlp.cli.sentences._load_encoder import load_pretrained
 
     given: dict[str, Any] = {"early_stopping": "valid_acc" if options.early_stopping else None}
-    of_texts = {"features": options.features, "pretrained": options.pretrained, "buckets": options.buckets}
+    of_texts = {
+        "features": options.features,
+        "pretrained": options.pretrained,
+        "buckets": options.buckets,
+    }
     refused = [f"--{name}" for name, value in of_texts.items() if value is not None]
     if refused and (options.sgnn or options.fasttext):
-        kind, features = ("--sgnn", "character n-grams") if options.sgnn else ("--fasttext", "those of fastText")
-        raise typer.BadParameter(f"{kind} has no {' and no '.join(refused)}: its features are {features}.")
+        kind, features = (
+            ("--sgnn", "character n-grams") if options.sgnn else ("--fasttext", "those of fastText")
+        )
+        raise typer.BadParameter(
+            f"{kind} has no {' and no '.join(refused)}: its features are {features}."
+        )
     if options.fasttext:
-        by_epochs = training.epochs is not None or training.learning_rate is not None or options.early_stopping
-        model = make_model(fasttext=True, n_jobs=options.n_jobs, solver="sgd" if by_epochs else "dual")
+        by_epochs = (
+            training.epochs is not None
+            or training.learning_rate is not None
+            or options.early_stopping
+        )
+        model = make_model(
+            fasttext=True, n_jobs=options.n_jobs, solver="sgd" if by_epochs else "dual"
+        )
     else:
         model = make_model(sgnn=options.sgnn, n_jobs=options.n_jobs)
         pretrained = None if options.pretrained is None else load_pretrained(options.pretrained)
-        given |= {"features": options.features, "pretrained": pretrained, "n_buckets": options.buckets}
+        given |= {
+            "features": options.features,
+            "pretrained": pretrained,
+            "n_buckets": options.buckets,
+        }
     training.configure(model, _bundles(), **given)
     return model
 
@@ -201,14 +234,18 @@ def _show_report(screen: Screen, model: Path, report: dict[str, Any]) -> None:
         "best_epoch": best_epoch,
         "history": report["history"],
     }
-    lines: list[Any] = [f"Trained on {counted(report['n_texts'], 'text')} in {report['seconds']:.1f} s"]
+    lines: list[Any] = [
+        f"Trained on {counted(report['n_texts'], 'text')} in {report['seconds']:.1f} s"
+    ]
     if validation:
         name = "accuracy" if "accuracy" in validation else "precision_at_1"
         figure = f"{validation[name]:.4f}"
         n_texts = counted(validation["n_texts"], "text")
         lines.append(bold(f"Validation {name.replace('_', ' ')} {figure} on {n_texts}"))
     if best_epoch is not None:
-        lines.append(f"Stopped after {counted(len(report['history']), 'epoch')}: best epoch {best_epoch}")
+        lines.append(
+            f"Stopped after {counted(len(report['history']), 'epoch')}: best epoch {best_epoch}"
+        )
     screen.result(result, [*lines, f"Saved in {model}"], figure)
     purpose = "predict the labels of new texts, one per line"
     screen.next_step(purpose, "{hashnlp} predict --model {path} --proba", path=model)

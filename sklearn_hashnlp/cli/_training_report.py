@@ -20,11 +20,14 @@ def write_report(folder: Path, report: dict[str, Any]) -> None:
 
     document = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
+        "versions": {"python": platform.python_version()}
+        | {name: version(name) for name in _PACKAGES},
         "model_digest": _digest(folder),
     }
     unfinished = folder / f".{REPORT_FILE}.part"
-    unfinished.write_text(json.dumps(report | document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    unfinished.write_text(
+        json.dumps(report | document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     unfinished.replace(folder / REPORT_FILE)
 
 
@@ -33,7 +36,9 @@ def card_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
     card = {"Training data": {"file": Path(report["data"]).name, "texts": report["n_texts"]}}
     validation = report.get("validation")
     if validation is not None:
-        others = {name: value for name, value in validation.items() if name not in ("data", "n_texts")}
+        others = {
+            name: value for name, value in validation.items() if name not in ("data", "n_texts")
+        }
         card["Validation"] = {"texts": validation["n_texts"]} | others
     return card | {"Labels": report["labels"]}
 
@@ -42,7 +47,8 @@ def read_report(folder: Path) -> dict[str, Any]:
     """Return the report of the model in a folder; empty if there is none, or only one of an earlier model."""
     path = folder / REPORT_FILE
     with suppress(OSError, ValueError, RecursionError):
-        if path.is_file() and path.resolve().parent == folder.resolve():  # no device, and no link elsewhere
+        # no device, and no link elsewhere
+        if path.is_file() and path.resolve().parent == folder.resolve():
             report = json.loads(path.read_text(encoding="utf-8"))
             if isinstance(report, dict) and report.get("model_digest") == _digest(folder):
                 return report

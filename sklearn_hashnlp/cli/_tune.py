@@ -14,7 +14,13 @@ import typer
 from rich.console import RenderableType
 
 from sklearn_hashnlp.cli._errors import reporting_errors
-from sklearn_hashnlp.cli._options import LabelledFile, LabelledOptions, ModelFolder, OptionGroup, Seed
+from sklearn_hashnlp.cli._options import (
+    LabelledFile,
+    LabelledOptions,
+    ModelFolder,
+    OptionGroup,
+    Seed,
+)
 from sklearn_hashnlp.cli._screen import Screen, bold, counted
 
 if TYPE_CHECKING:
@@ -36,7 +42,9 @@ def _read_size(value: str | None) -> int | None:
         return None
     match = re.fullmatch(r"([0-9]*\.?[0-9]+)\s*([kmg]?)b?", value.strip().lower())
     if match is None or (size := round(float(match[1]) * _UNITS[match[2]])) < 1:
-        raise typer.BadParameter(f"--max-size: expected a size such as 1MB or 500kB, got {value!r}.")
+        raise typer.BadParameter(
+            f"--max-size: expected a size such as 1MB or 500kB, got {value!r}."
+        )
     return size
 
 
@@ -44,8 +52,12 @@ def _read_size(value: str | None) -> int | None:
 class TuneOptions(OptionGroup):
     """The options of the command that no other has."""
 
-    valid: Path | None = typer.Option(None, metavar="FILE", help="Labeled file of validation texts.")
-    seconds: float = typer.Option(60.0, "--time", metavar="SECONDS", min=1.0, help="Time of the search.")
+    valid: Path | None = typer.Option(
+        None, metavar="FILE", help="Labeled file of validation texts."
+    )
+    seconds: float = typer.Option(
+        60.0, "--time", metavar="SECONDS", min=1.0, help="Time of the search."
+    )
     max_size: str | None = typer.Option(
         None,
         metavar="SIZE",
@@ -54,13 +66,19 @@ class TuneOptions(OptionGroup):
     max_trials: int | None = typer.Option(
         None, min=1, help="Maximal number of trials. Default: as many as fit into --time."
     )
-    metric: Literal["accuracy", "balanced-accuracy", "macro-f1"] = typer.Option("accuracy", help="Score to maximize.")
+    metric: Literal["accuracy", "balanced-accuracy", "macro-f1"] = typer.Option(
+        "accuracy", help="Score to maximize."
+    )
     seed: Seed = 0
 
 
 @reporting_errors
 def tune(
-    data: LabelledFile, model: ModelFolder, options: TuneOptions, reading: LabelledOptions, screen: Screen
+    data: LabelledFile,
+    model: ModelFolder,
+    options: TuneOptions,
+    reading: LabelledOptions,
+    screen: Screen,
 ) -> None:
     """Search for good parameters of a text classifier within a time and a size, and save the best
     model. Needs optuna.
@@ -85,8 +103,10 @@ def tune(
     try:
         import optuna  # noqa: F401
     except ImportError:
-        raise typer.BadParameter("hashnlp tune needs optuna. Install it with: pip install optuna") from None
-    from sklearn_hashnlp.cli._reading import count_labels, label_lists
+        raise typer.BadParameter(
+            "hashnlp tune needs optuna. Install it with: pip install optuna"
+        ) from None
+    from sklearn_hashnlp.cli._reading import count_labels
     from sklearn_hashnlp.cli._training_report import card_of, write_report
     from sklearn_hashnlp.persistence import save_model
 
@@ -115,7 +135,9 @@ def tune(
     method, n_scored = "texts of another file", len(texts if validation is None else validation[0])
     if validation is None:
         is_whole = len(best.intermediate_values) > 1
-        method, n_scored = ("cross-validation", n_scored) if is_whole else ("a fifth", -(-n_scored // 5))
+        method, n_scored = (
+            ("cross-validation", n_scored) if is_whole else ("a fifth", -(-n_scored // 5))
+        )
     precision: Literal["float32", "int8"] = "float32" if limit is None else "int8"
     report = {
         "data": str(data),
@@ -150,10 +172,14 @@ def _read_files(
     check_labels(count_labels(labels), len(texts), data)
     multilabel = isinstance(labels, list)
     if multilabel and options.metric != "accuracy":
-        raise ValueError(f"--metric {options.metric} is for one label per text, and {data} has several.")
+        raise ValueError(
+            f"--metric {options.metric} is for one label per text, and {data} has several."
+        )
     if options.valid is None:
         return texts, labels, None
-    valid = read_labelled(screen, options.valid, reading, classes=count_labels(labels), multilabel=multilabel)
+    valid = read_labelled(
+        screen, options.valid, reading, classes=count_labels(labels), multilabel=multilabel
+    )
     return texts, labels, (valid.data, valid.target)
 
 
@@ -191,7 +217,9 @@ def _search(
             nonlocal ended
             ended = perf_counter()
             if (best := study.best_trials) and best[0].number == trial.number:
-                screen.note(f"Trial {trial.number + 1}: score {trial.value:.4f}, {_describe(trial.params)}")
+                screen.note(
+                    f"Trial {trial.number + 1}: score {trial.value:.4f}, {_describe(trial.params)}"
+                )
             so_far = f", best so far {best[0].value:.4f}" if best else ""
             update(trial.number + 1, None, f"Trial {trial.number + 2}{so_far}")
 
@@ -221,9 +249,14 @@ def _precision_at_1(model: TextClassifier, texts: list[str], labels: list[list[s
     return sum(hits) / max(len(hits), 1)
 
 
-def _show_result(screen: Screen, study: Study, best: FrozenTrial, model: Path, trials: Path, precision: str) -> None:
+def _show_result(
+    screen: Screen, study: Study, best: FrozenTrial, model: Path, trials: Path, precision: str
+) -> None:
     """Print the best model: as JSON, as the score alone, or as lines."""
-    finished, size = _finished(study), sum(path.stat().st_size for path in model.iterdir() if path.is_file())
+    finished, size = (
+        _finished(study),
+        sum(path.stat().st_size for path in model.iterdir() if path.is_file()),
+    )
     states = [trial.state.name for trial in finished]
     first = finished[states.index("COMPLETE")]
     default = None if first.params else first.value
@@ -245,6 +278,9 @@ def _show_result(screen: Screen, study: Study, best: FrozenTrial, model: Path, t
     ]
     screen.result(report, lines, f"{best.value:.4f}")
     if len(finished) == 1:
-        screen.note("Only the default parameters were tried: for a search set a longer --time or more --max-trials.")
+        screen.note(
+            "Only the default parameters were tried: for a search set a longer --time or more "
+            "--max-trials."
+        )
     purpose = "test it on texts that the search has not seen"
     screen.next_step(purpose, "{hashnlp} test test.csv --model {path}", path=model)

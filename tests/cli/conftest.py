@@ -23,14 +23,20 @@ ROWS = [*(("good", text) for text in GOOD), *(("bad", text) for text in BAD)] * 
 
 def small_pipeline(**parameters: Any) -> Pipeline:
     """Return a pipeline as that of ``hashnlp train``, but small enough for a test."""
-    classifier = HashEmbeddingClassifier(n_buckets=100, n_embeddings=1000, embedding_dim=4, random_state=0)
+    classifier = HashEmbeddingClassifier(
+        n_buckets=100, n_embeddings=1000, embedding_dim=4, random_state=0
+    )
     vectorizer = HashingVectorizer(n_features=2**20, alternate_sign=False, norm=None)
-    return Pipeline([("vectorizer", vectorizer), ("classifier", classifier)]).set_params(**parameters)
+    return Pipeline([("vectorizer", vectorizer), ("classifier", classifier)]).set_params(
+        **parameters
+    )
 
 
 def small_model(**parameters: Any) -> TextClassifier:
     """Return a model as that of ``hashnlp train``, but small enough for a test."""
-    return TextClassifier(n_buckets=100, n_embeddings=1000, embedding_dim=4, random_state=0).set_params(**parameters)
+    return TextClassifier(
+        n_buckets=100, n_embeddings=1000, embedding_dim=4, random_state=0
+    ).set_params(**parameters)
 
 
 @pytest.fixture
@@ -55,7 +61,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     path = tmp_path / "films.csv"
-    path.write_text("label,text\n" + "".join(f'{label},"{text}"\n' for label, text in ROWS), encoding="utf-8")
+    path.write_text(
+        "label,text\n" + "".join(f'{label},"{text}"\n' for label, text in ROWS), encoding="utf-8"
+    )
     return path
 
 
@@ -68,14 +76,22 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-TAGS = [("sauce,cheese", "a cheese sauce"), ("cheese", "old cheese"), ("bread", "fresh bread"), ("sauce", "red sauce")]
+TAGS = [
+    ("sauce,cheese", "a cheese sauce"),
+    ("cheese", "old cheese"),
+    ("bread", "fresh bread"),
+    ("sauce", "red sauce"),
+]
 
 
 @pytest.fixture(scope="session")
 def tags(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table with the texts of ``TAGS``, whose labels are joined by commas."""
     path = tmp_path_factory.mktemp("cli") / "tags.csv"
-    path.write_text("label,text\n" + "".join(f'"{labels}",{text}\n' for labels, text in TAGS * 3), encoding="utf-8")
+    path.write_text(
+        "label,text\n" + "".join(f'"{labels}",{text}\n' for labels, text in TAGS * 3),
+        encoding="utf-8",
+    )
     return path
 
 
@@ -90,7 +106,12 @@ def tagger(hashnlp: Any, tags: Path) -> Path:
     return folder
 
 
-SENTENCES = ["the cat sat on the mat", "the dog sat on the rug", "a cat saw the dog", "a dog saw the cat"] * 5
+SENTENCES = [
+    "the cat sat on the mat",
+    "the dog sat on the rug",
+    "a cat saw the dog",
+    "a dog saw the cat",
+] * 5
 
 
 @pytest.fixture
@@ -136,6 +157,8 @@ def hashnlp() -> Any:
     """Run a command in this process: ``hashnlp("predict", "--model", folder, stdin="text")``."""
 
     def run(*arguments: Any, stdin: str | bytes | None = None) -> Result:
-        return Result(CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin))
+        return Result(
+            CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+        )
 
     return run

@@ -59,13 +59,24 @@ def test_examples_fit_into_a_terminal_of_80_columns() -> None:
         ("train", "Missing argument 'DATA'. See: hashnlp train --help\n"),
         ("test --nonsense", "No such option: --nonsense"),
         ("predict -m m --threshold 1.5", "--threshold: expected"),
-        ("train a.csv -m m --epochs 0", "--epochs: expected 1 or more, got '0'. See: hashnlp train --help\n"),
-        ("train a.csv -m m --precision half", "--precision: expected float32, float16 or int8, got 'half'. See: "),
-        ("lm nearest -m m", "expected either WORD or --analogy A B C. See: hashnlp lm nearest --help\n"),
+        (
+            "train a.csv -m m --epochs 0",
+            "--epochs: expected 1 or more, got '0'. See: hashnlp train --help\n",
+        ),
+        (
+            "train a.csv -m m --precision half",
+            "--precision: expected float32, float16 or int8, got 'half'. See: ",
+        ),
+        (
+            "lm nearest -m m",
+            "expected either WORD or --analogy A B C. See: hashnlp lm nearest --help\n",
+        ),
         ("trian", "No such command 'trian'. Did you mean 'train'? See: hashnlp --help\n"),
     ],
 )
-def test_a_usage_error_is_one_line_and_exit_code_2(hashnlp: Any, arguments: str, message: str) -> None:
+def test_a_usage_error_is_one_line_and_exit_code_2(
+    hashnlp: Any, arguments: str, message: str
+) -> None:
     result = hashnlp(*arguments.split())
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert result.err.startswith("hashnlp: ")
@@ -79,7 +90,9 @@ def test_only_the_command_that_is_run_is_imported() -> None:
         "print([command.name for command in app_for(['predict', '--help']).registered_commands])\n"
         "print(sorted({'sklearn_hashnlp.cli._train', 'sklearn_hashnlp.cli.lm'} & set(sys.modules)))"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert result.stdout == "['predict']\n[]\n"
 
 
@@ -104,11 +117,17 @@ def run_main(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
 
 
 def test_python_m_completes_commands_without_torch() -> None:
-    env = os.environ | {"_HASHNLP_COMPLETE": "complete_bash", "COMP_WORDS": "hashnlp lm tr", "COMP_CWORD": "2"}
+    env = os.environ | {
+        "_HASHNLP_COMPLETE": "complete_bash",
+        "COMP_WORDS": "hashnlp lm tr",
+        "COMP_CWORD": "2",
+    }
     command = [sys.executable, "-X", "importtime", "-m", "sklearn_hashnlp"]
     result = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (0, "train\n")
-    assert not {"torch", "numpy", "sklearn"} & {line.split("|")[-1].strip() for line in result.stderr.splitlines()}
+    assert not {"torch", "numpy", "sklearn"} & {
+        line.split("|")[-1].strip() for line in result.stderr.splitlines()
+    }
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -125,7 +144,9 @@ def test_the_completion_of_each_shell_is_shown(
 def test_bash_completes_options_their_values_and_file_names_once_installed(tmp_path: Path) -> None:
     program = tmp_path / "bin" / "hashnlp"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m sklearn_hashnlp "$@"\n', encoding="utf-8")
+    program.write_text(
+        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m sklearn_hashnlp "$@"\n', encoding="utf-8"
+    )
     program.chmod(0o755)
     env = os.environ | {"HOME": str(tmp_path), "PATH": f"{program.parent}:{os.environ['PATH']}"}
     (tmp_path / "mails of today.csv").touch()
@@ -141,7 +162,9 @@ def test_bash_completes_options_their_values_and_file_names_once_installed(tmp_p
         done
         complete -p hashnlp
     """
-    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+    )
     # No words for a folder: with "-o default" bash completes file names then.
     expected = [
         "[--max-size --max-trials]",
@@ -167,7 +190,9 @@ def test_a_closed_stdin_is_an_error_of_one_line(
     assert capsys.readouterr() == ("", "hashnlp: stdin is closed.\n")
 
 
-def test_a_label_is_escaped_where_only_ascii_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_label_is_escaped_where_only_ascii_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     save_model(small_pipeline().fit(["un deux", "one two"], ["français", "anglais"]), tmp_path)
     printed = io.BytesIO()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"un deux\n")))

@@ -1,4 +1,6 @@
-"""Every command that reads texts has ``--encoding`` and ``--errors``, and looks at labels before it trains."""
+"""Every command that reads texts has ``--encoding`` and ``--errors``, and looks at labels before it
+trains.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ NO_TEXTS = {"convert", "demo", "export", "info", "lm nearest", "lm sample"}
 def commands(group: Any, prefix: str = "") -> dict[str, Any]:
     found = {}
     for name, command in group.commands.items():
-        found |= commands(command, f"{prefix}{name} ") if hasattr(command, "commands") else {f"{prefix}{name}": command}
+        found |= (
+            commands(command, f"{prefix}{name} ")
+            if hasattr(command, "commands")
+            else {f"{prefix}{name}": command}
+        )
     return found
 
 
@@ -41,7 +47,9 @@ CONTENT = "a fine film\nwarm, très dull\n"
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig"])
-def test_texts_are_predicted_in_any_encoding(hashnlp: Any, model: Path, tmp_path: Path, encoding: str) -> None:
+def test_texts_are_predicted_in_any_encoding(
+    hashnlp: Any, model: Path, tmp_path: Path, encoding: str
+) -> None:
     (tmp_path / "a.txt").write_bytes(CONTENT.encode(encoding))
     expected = hashnlp("predict", "-m", model, "--proba", stdin=CONTENT).out
     options = ["-m", model, "--proba", "--encoding", encoding]
@@ -67,7 +75,19 @@ def test_errors_name_the_option(hashnlp: Any, model: Path, tmp_path: Path) -> No
 def test_sentences_in_another_encoding(hashnlp: Any, tmp_path: Path) -> None:
     path, folder = tmp_path / "a.txt", tmp_path / "lm"
     path.write_bytes("the café\nthe café is\n".encode("cp1252"))
-    command = ["lm", "train", path, "-m", folder, "--model-type", "kneser-ney", "--order", 2, "--valid", path]
+    command = [
+        "lm",
+        "train",
+        path,
+        "-m",
+        folder,
+        "--model-type",
+        "kneser-ney",
+        "--order",
+        2,
+        "--valid",
+        path,
+    ]
     result = hashnlp(*command)
     assert (result.code, "line 1: expected UTF-8" in result.err) == (1, True)
     assert hashnlp(*command, "--encoding", "cp1252").code == 0
@@ -89,13 +109,20 @@ def test_a_dump_of_wikipedia_is_an_error(hashnlp: Any, tmp_path: Path, command: 
     assert "stream_wikipedia" in result.err
 
 
-def test_escaped_rows_are_written_as_they_were_read(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+def test_escaped_rows_are_written_as_they_were_read(
+    hashnlp: Any, model: Path, tmp_path: Path
+) -> None:
     rows = "2,a\\, b C:\\\\new\n3,first\\\nsecond\n"
     quoted, plain = '1,"say \\"hi\\", you"\n', '1,say \\"hi\\"\\, you\n'
-    for options, first, quoting in (([], quoted, csv.QUOTE_MINIMAL), (["--no-quotes"], plain, csv.QUOTE_NONE)):
+    for options, first, quoting in (
+        ([], quoted, csv.QUOTE_MINIMAL),
+        (["--no-quotes"], plain, csv.QUOTE_NONE),
+    ):
         (tmp_path / "a.csv").write_text(f"id,text\n{first}{rows}", encoding="utf-8")
         names = [tmp_path / "a.csv", tmp_path / "out.csv"]
-        result = hashnlp("predict", names[0], "-m", model, "--escapechar", "\\", *options, "-o", names[1])
+        result = hashnlp(
+            "predict", names[0], "-m", model, "--escapechar", "\\", *options, "-o", names[1]
+        )
         assert (result.code, "Read 3 texts" in result.err) == (0, True)
         files = [io.StringIO(name.read_text(encoding="utf-8"), newline="") for name in names]
         before, after = (list(csv.reader(file, escapechar="\\", quoting=quoting)) for file in files)
@@ -104,8 +131,10 @@ def test_escaped_rows_are_written_as_they_were_read(hashnlp: Any, model: Path, t
 
 
 LABELS = {
-    "id,text\n" + "".join(f"{i},text {i}\n" for i in range(30)): "no column has a usual name of a label column",
-    "tweet,text\n" + "".join(f"{i},text {i}\n" for i in range(30)): "labels are different in the column 'tweet'",
+    "id,text\n"
+    + "".join(f"{i},text {i}\n" for i in range(30)): "no column has a usual name of a label column",
+    "tweet,text\n"
+    + "".join(f"{i},text {i}\n" for i in range(30)): "labels are different in the column 'tweet'",
     "label,text\n" + "\"['a', 'b']\",x\na,y\n": "is a list or an object written as text",
 }
 
@@ -120,7 +149,9 @@ def test_files_without_labels_are_errors(
     assert (result.code, LABELS[content] in result.err, "(--label" in result.err) == (1, True, True)
 
 
-def test_labels_that_look_the_same_and_rejected_rows_are_noted_once(hashnlp: Any, small: Any, tmp_path: Path) -> None:
+def test_labels_that_look_the_same_and_rejected_rows_are_noted_once(
+    hashnlp: Any, small: Any, tmp_path: Path
+) -> None:
     labels = ["spam", "ham", "sp\xadam", "ham"] * 3
     rows = [json.dumps({"text": "a b", "label": label, "answer": "accept"}) for label in labels]
     rows += [json.dumps({"text": "c", "label": "spam", "answer": "reject"})]

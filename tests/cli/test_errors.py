@@ -99,7 +99,10 @@ def test_wrong_files_are_named_before_torch_is_loaded(tmp_path: Path) -> None:
             gzip.compress(b"label,text\na,b\n", mtime=0),
             "is compressed, but its name does not say so. Rename it to data.csv.gz",
         ),
-        ("some text\n".encode("utf-16-le"), "NUL bytes in the first line. Is the file UTF-16, or binary?"),
+        (
+            "some text\n".encode("utf-16-le"),
+            "NUL bytes in the first line. Is the file UTF-16, or binary?",
+        ),
         ("label,text\na,b\n".encode("utf-16"), "--encoding utf-16"),
     ],
     ids=["gzip", "UTF-16", "UTF-16 with a mark"],
@@ -134,12 +137,20 @@ main()
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 def test_ctrl_c_during_the_first_imports_is_one_line() -> None:
-    result = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stdout, result.stderr) == (130, "", "\nhashnlp: interrupted.\n")
+    result = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (
+        130,
+        "",
+        "\nhashnlp: interrupted.\n",
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
-def test_ctrl_c_that_breaks_an_import_is_an_interrupt(hashnlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_that_breaks_an_import_is_an_interrupt(
+    hashnlp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def load(_folder: Path) -> None:
         try:
             os.kill(os.getpid(), signal.SIGINT)

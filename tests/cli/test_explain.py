@@ -49,9 +49,14 @@ def test_json_sums_to_the_scores(hashnlp: Any, model: Path) -> None:
     assert len(answer["labels"][0]["ngrams"]) == 1
 
 
-def test_labels_that_are_not_shown_cost_no_time(hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_labels_that_are_not_shown_cost_no_time(
+    hashnlp: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     labels = [f"l{index % 8}" for index in range(24)]
-    save_model(small_model(hidden_layer_sizes=(3,), max_epochs=1).fit([text for _, text in ROWS], labels), tmp_path)
+    save_model(
+        small_model(hidden_layer_sizes=(3,), max_epochs=1).fit([text for _, text in ROWS], labels),
+        tmp_path,
+    )
     counts = []
 
     def recorded(classifier: Any, row: Any, outputs: Any) -> Any:
@@ -66,13 +71,19 @@ def test_labels_that_are_not_shown_cost_no_time(hashnlp: Any, tmp_path: Path, mo
 
 
 def test_a_table(hashnlp: Any, model: Path, tmp_path: Path) -> None:
-    (tmp_path / "films.csv").write_text('title,body\nx,"a fine film"\ny,long and dull\n', encoding="utf-8")
+    (tmp_path / "films.csv").write_text(
+        'title,body\nx,"a fine film"\ny,long and dull\n', encoding="utf-8"
+    )
     arguments = [tmp_path / "films.csv", "--text-column", "body"]
     result = hashnlp("explain", "--model", model, *arguments)
     assert (result.code, result.out.splitlines()[1]) == (0, "a fine film")
     assert "Read 2 texts from column body of " in result.err
-    result = hashnlp("explain", "--model", model, *arguments, "--json", "--label", "good", "--label", "bad")
-    labels = [[label["label"] for label in json.loads(line)["labels"]] for line in result.out.splitlines()]
+    result = hashnlp(
+        "explain", "--model", model, *arguments, "--json", "--label", "good", "--label", "bad"
+    )
+    labels = [
+        [label["label"] for label in json.loads(line)["labels"]] for line in result.out.splitlines()
+    ]
     assert labels == [["good", "bad"]] * 2
 
 
@@ -80,8 +91,12 @@ def test_errors_are_one_line(hashnlp: Any, model: Path, tmp_path: Path) -> None:
     result = hashnlp("explain", "--model", model, "--label", "ugly", stdin="a fine film")
     assert (result.code, result.out) == (2, "")
     assert "--label ugly: expected a label of the model, such as bad, good." in result.err
-    pipeline = make_pipeline(CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(max_epochs=1, random_state=0))
-    save_model(pipeline.fit([text for _, text in ROWS], [label for label, _ in ROWS]), tmp_path / "sgnn")
+    pipeline = make_pipeline(
+        CharNgramFeaturizer(), SGNNProjector(), SGNNClassifier(max_epochs=1, random_state=0)
+    )
+    save_model(
+        pipeline.fit([text for _, text in ROWS], [label for label, _ in ROWS]), tmp_path / "sgnn"
+    )
     result = hashnlp("explain", "--model", tmp_path / "sgnn", stdin="a fine film")
     assert (result.code, result.out) == (1, "")
     assert "signs of sums over all n-grams" in result.err
@@ -90,6 +105,10 @@ def test_errors_are_one_line(hashnlp: Any, model: Path, tmp_path: Path) -> None:
 
 def test_a_model_of_fasttext(hashnlp: Any, tmp_path: Path) -> None:
     hashnlp("convert", DATA / "softmax.bin", "--model", tmp_path / "m")
-    result = hashnlp("explain", "-m", tmp_path / "m", "--json", "--top", 1000, stdin="how to bake bread\n")
+    result = hashnlp(
+        "explain", "-m", tmp_path / "m", "--json", "--top", 1000, stdin="how to bake bread\n"
+    )
     [label] = result.json["labels"]
-    assert {"bake", "bread"} <= {ngram["ngram"] for ngram in label["ngrams"] if ngram["kind"] == "words"}
+    assert {"bake", "bread"} <= {
+        ngram["ngram"] for ngram in label["ngrams"] if ngram["kind"] == "words"
+    }

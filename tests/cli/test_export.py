@@ -11,7 +11,12 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from sklearn_hashnlp import CharNgramFeaturizer, HashEmbeddingClassifier, SGNNClassifier, SGNNProjector
+from sklearn_hashnlp import (
+    CharNgramFeaturizer,
+    HashEmbeddingClassifier,
+    SGNNClassifier,
+    SGNNProjector,
+)
 from sklearn_hashnlp.classifiers import quantize_classifier
 from sklearn_hashnlp.persistence import load_model, save_model
 
@@ -20,11 +25,15 @@ from sklearn_hashnlp.persistence import load_model, save_model
 def _folder(tmp_path: Path, rows: list[tuple[str, str]]) -> Path:
     classifier = SGNNClassifier(hidden_layer_sizes=(16,), max_epochs=5, random_state=0)
     pipeline = make_pipeline(CharNgramFeaturizer(), SGNNProjector(n_projections=8), classifier)
-    save_model(pipeline.fit([text for _, text in rows], [label for label, _ in rows]), tmp_path / "model")
+    save_model(
+        pipeline.fit([text for _, text in rows], [label for label, _ in rows]), tmp_path / "model"
+    )
     return tmp_path / "model"
 
 
-def test_the_file_predicts_as_the_quantized_model(hashnlp: Any, folder: Path, tmp_path: Path) -> None:
+def test_the_file_predicts_as_the_quantized_model(
+    hashnlp: Any, folder: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "small.py"
     result = hashnlp("export", "--model", folder, path)
     assert result.code == 0, result.err
@@ -45,15 +54,22 @@ def test_the_report_has_the_size_of_each_part(hashnlp: Any, folder: Path, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["small.py", "small"])
-def test_a_classifier_of_hash_embeddings(hashnlp: Any, model: Path, tmp_path: Path, name: str) -> None:
+def test_a_classifier_of_hash_embeddings(
+    hashnlp: Any, model: Path, tmp_path: Path, name: str
+) -> None:
     result = hashnlp("export", "--model", model, tmp_path / name)
     assert result.code == 0, result.err
     assert result.err.startswith("Exporting ")
-    size = hashnlp("export", "--model", model, tmp_path / name, "--precision", "int8", "--json").json["bytes"]
+    size = hashnlp(
+        "export", "--model", model, tmp_path / name, "--precision", "int8", "--json"
+    ).json["bytes"]
     paths = [tmp_path / name] if name.endswith(".py") else list((tmp_path / name).glob("*.*"))
     assert size == sum(path.stat().st_size for path in paths)
     texts = ["a fine film", "", "long and dull"]
-    assert runpy.run_path(str(tmp_path / name))["predict"](texts).tolist() == load_model(model).predict(texts).tolist()
+    assert (
+        runpy.run_path(str(tmp_path / name))["predict"](texts).tolist()
+        == load_model(model).predict(texts).tolist()
+    )
 
 
 def test_errors_leave_files_alone(hashnlp: Any, folder: Path, model: Path, tmp_path: Path) -> None:
@@ -62,7 +78,10 @@ def test_errors_leave_files_alone(hashnlp: Any, folder: Path, model: Path, tmp_p
     mails = tmp_path / "mails.csv"
     mails.write_text("kept")
     for arguments, message in (
-        ([tmp_path / "other", tmp_path / "small.py"], "got HashingVectorizer, Normalizer, HashEmbeddingClassifier"),
+        (
+            [tmp_path / "other", tmp_path / "small.py"],
+            "got HashingVectorizer, Normalizer, HashEmbeddingClassifier",
+        ),
         ([folder, tmp_path / "nowhere" / "small.py"], "nowhere"),
         ([model, mails], "mails.csv' is a file. Choose a name that ends with '.py'"),
     ):

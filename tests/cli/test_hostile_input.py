@@ -1,4 +1,6 @@
-"""Hostile folders and files on the command line: one line on stderr, no traceback, and nothing in them runs."""
+"""Hostile folders and files on the command line: one line on stderr, no traceback, and nothing in
+them runs.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ TEXTS, LABELS = ["a fine film", "dull and long"] * 3, ["good", "bad"] * 3
 
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path) -> Path:
-    small = {"n_buckets": 40, "n_embeddings": 60, "embedding_dim": 2, "max_epochs": 1, "random_state": 0}
+    small = {
+        "n_buckets": 40,
+        "n_embeddings": 60,
+        "embedding_dim": 2,
+        "max_epochs": 1,
+        "random_state": 0,
+    }
     save_model(TextClassifier(**small, features="words").fit(TEXTS, LABELS), tmp_path / "model")
     return tmp_path / "model"
 
@@ -48,7 +56,9 @@ def test_a_model_that_is_whole_is_used(folder: Path) -> None:
 
 @pytest.mark.parametrize("command", [("predict", "--model"), ("info",)])
 @pytest.mark.parametrize("name", ["weights.safetensors", "parameters.json"])
-def test_pickles_and_links(folder: Path, tmp_path: Path, command: tuple[str, ...], name: str) -> None:
+def test_pickles_and_links(
+    folder: Path, tmp_path: Path, command: tuple[str, ...], name: str
+) -> None:
     canary, path = tmp_path / "canary", folder / name
     whole = path.read_bytes()
     path.write_bytes(pickle.dumps(Canary(canary)))
@@ -66,8 +76,18 @@ def test_pickles_and_links(folder: Path, tmp_path: Path, command: tuple[str, ...
     "report",
     [
         *(b"\x80\x04", b"[" * 100_000, b"[]", b"null", b"\xff\xfe"),
-        *({"data": "x"}, {"labels": 5}, {"labels": {"good": "many", "bad": None}}, {"versions": "1"}),
-        *({"validation": 3}, {"validation": {"accuracy": "high"}}, {"date": 5}, {"best_epoch": [1]}),
+        *(
+            {"data": "x"},
+            {"labels": 5},
+            {"labels": {"good": "many", "bad": None}},
+            {"versions": "1"},
+        ),
+        *(
+            {"validation": 3},
+            {"validation": {"accuracy": "high"}},
+            {"date": 5},
+            {"best_epoch": [1]},
+        ),
         {"data": "x", "n_texts": "six", "seconds": "long", "history": 3},
     ],
 )
@@ -82,7 +102,9 @@ def test_reports_of_trainings_that_are_none(folder: Path, report: Any) -> None:
         assert (code, message) == (0, "")
 
 
-@pytest.mark.parametrize("content", [b"\0\1\2", b"[" * 100_000, b'{"a":', b"\xff\xfeh\0", b"a,b\n1", b'"', b""])
+@pytest.mark.parametrize(
+    "content", [b"\0\1\2", b"[" * 100_000, b'{"a":', b"\xff\xfeh\0", b"a,b\n1", b'"', b""]
+)
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
 def test_tables_that_are_none(folder: Path, tmp_path: Path, content: bytes, suffix: str) -> None:
     path = tmp_path / f"texts{suffix}"

@@ -12,21 +12,31 @@ from sklearn_hashnlp.persistence import load_model, save_model
 
 
 @pytest.mark.usefixtures("small")
-def test_labels_counts_and_validation_figures_of_the_training(hashnlp: Any, data: Path, tmp_path: Path) -> None:
+def test_labels_counts_and_validation_figures_of_the_training(
+    hashnlp: Any, data: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "m"
     hashnlp("train", data, "-m", folder, "--holdout", 0.25, "--epochs", 2)
     report = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     info = hashnlp("info", folder, "--json").json
     assert report["labels"] == info["labels"] == {"bad": 9, "good": 9}
-    assert (info["model"], info["n_texts"], info["validation"]["n_texts"]) == ("TextClassifier", 18, 6)
+    assert (info["model"], info["n_texts"], info["validation"]["n_texts"]) == (
+        "TextClassifier",
+        18,
+        6,
+    )
     assert info["validation"]["accuracy"] == report["validation"]["accuracy"]
     assert {"sklearn-hashnlp", "torch"} <= set(info["versions"])
     assert info["date"].startswith("20")
     out = hashnlp("info", folder).out
-    assert all(word in out for word in ("TextClassifier", "good", "Validation", "accuracy", "bytes", "scikit-learn"))
+    assert all(
+        word in out
+        for word in ("TextClassifier", "good", "Validation", "accuracy", "bytes", "scikit-learn")
+    )
     quiet = hashnlp("info", folder, "-q")
     assert (quiet.out, quiet.err) == (out, "")
-    save_model(load_model(folder).set_params(verbose=1), folder)  # the report is of the model before
+    # the report is of the model before
+    save_model(load_model(folder).set_params(verbose=1), folder)
     assert "n_texts" not in hashnlp("info", folder, "--json").json
 
 

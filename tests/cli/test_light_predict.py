@@ -31,7 +31,9 @@ print(sorted(heavy & {name.partition(".")[0] for name in sys.modules}), time.pro
 
 
 def in_process(*commands: tuple[list[str], str]) -> tuple[list[str], str, float]:
-    """Run commands in a new process; return their output, the heavy modules they loaded and the processor time."""
+    """Run commands in a new process; return their output, the heavy modules they loaded and the
+    processor time.
+    """
     command = [sys.executable, "-c", PROGRAM, json.dumps(commands)]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     modules, _, seconds = result.stderr.splitlines()[-1].rpartition(" ")
@@ -51,8 +53,14 @@ def test_a_linear_model_loads_neither_torch_nor_scikit_learn(folder: Path, tmp_p
     out, modules, seconds = in_process(([*predict, "--top", "2", "--json"], texts))
     assert modules == "[]"
     assert seconds < 1.2
-    assert [json.loads(line)["probability"] for line in out] == load_model(folder).predict_proba(GOOD).max(1).tolist()
-    contents = {"a.csv": "text\na fine film\n", "a.jsonl": '{"text": "a fine film"}\n', "a.txt": "a fine film\n"}
+    assert [json.loads(line)["probability"] for line in out] == load_model(folder).predict_proba(
+        GOOD
+    ).max(1).tolist()
+    contents = {
+        "a.csv": "text\na fine film\n",
+        "a.jsonl": '{"text": "a fine film"}\n',
+        "a.txt": "a fine film\n",
+    }
     for name, content in contents.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
     files = [([*predict, str(tmp_path / name)], "") for name in contents]
@@ -67,16 +75,21 @@ def test_help_and_the_package_itself_are_light() -> None:
     assert modules == "[]"
     assert seconds < 1.0
     code = (
-        "import sys, time, sklearn_hashnlp; print(time.process_time()); from sklearn_hashnlp.cli import app; "
-        "print(sorted({'torch', 'sklearn', 'numpy', 'scipy', 'matplotlib'} & set(sys.modules)))"
+        "import sys, time, sklearn_hashnlp; print(time.process_time()); from sklearn_hashnlp.cli "
+        "import app; print(sorted({'torch', 'sklearn', 'numpy', 'scipy', 'matplotlib'} & "
+        "set(sys.modules)))"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert float(result.stdout.split()[0]) < 0.3
     assert result.stdout.endswith("\n[]\n")
 
 
 def test_few_texts_are_trained_without_torch(data: Path, tmp_path: Path) -> None:
-    out, modules, _ = in_process((["train", str(data), "--model", str(tmp_path / "m"), "--holdout", "0.25"], ""))
+    out, modules, _ = in_process(
+        (["train", str(data), "--model", str(tmp_path / "m"), "--holdout", "0.25"], "")
+    )
     assert any(line.startswith("Validation accuracy") for line in out)
     assert "scipy" in modules
     assert "torch" not in modules
@@ -90,18 +103,25 @@ def test_many_texts_are_predicted_by_the_whole_model(
     monkeypatch.setattr(_predict, "_MANY_TEXTS", 3000)
     loaded = []
     load = _predict.load_classifier
-    monkeypatch.setattr(_predict, "load_classifier", lambda *path, **how: loaded.append(how) or load(*path, **how))
+    monkeypatch.setattr(
+        _predict, "load_classifier", lambda *path, **how: loaded.append(how) or load(*path, **how)
+    )
     assert hashnlp("predict", "--model", folder, "--json", stdin=lines).out == before
     assert loaded == [{"predict_only": True}, {}]
 
 
 def test_several_labels_and_other_models(hashnlp: Any, tmp_path: Path) -> None:
     texts = [text for _, text in ROWS]
-    several = TextClassifier(max_epochs=20, random_state=0).fit(texts, [[label, "film"] for label, _ in ROWS])
+    several = TextClassifier(max_epochs=20, random_state=0).fit(
+        texts, [[label, "film"] for label, _ in ROWS]
+    )
     save_model(several, tmp_path / "several")
     labels = hashnlp("predict", "-m", tmp_path / "several", stdin="a fine film\n").out
     assert sorted(labels.split()) == ["film", "good"]
     hidden = small_model(hidden_layer_sizes=(4,)).fit(texts, [label for label, _ in ROWS])
     save_model(hidden, tmp_path / "hidden")
     expected = hidden.predict(GOOD).tolist()
-    assert hashnlp("predict", "-m", tmp_path / "hidden", stdin="\n".join(GOOD)).out.splitlines() == expected
+    assert (
+        hashnlp("predict", "-m", tmp_path / "hidden", stdin="\n".join(GOOD)).out.splitlines()
+        == expected
+    )

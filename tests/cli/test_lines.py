@@ -11,7 +11,9 @@ from sklearn_hashnlp.cli._reading import check_text_file
 
 @pytest.mark.parametrize("text", ["the company said", "the company said " * 50])
 def test_a_text_instead_of_a_file_name_is_an_error(text: str) -> None:
-    with pytest.raises(FileNotFoundError, match=r"There is no file 'the company said.*pipe it: echo TEXT"):
+    with pytest.raises(
+        FileNotFoundError, match=r"There is no file 'the company said.*pipe it: echo TEXT"
+    ):
         check_text_file(Path(text))
 
 

@@ -46,11 +46,19 @@ def configured(estimator: Any, *settings: str) -> Any:
         (["vocabulary={'a': 0}"], "vocabulary", {"a": 0}),
         (["order=3", "order=4"], "order", 4),
         (["regularization__dropout=0.5"], "regularization", Regularization(dropout=0.5)),
-        (["schedule__direct_learning_rate=2"], "schedule", LanguageSchedule(direct_learning_rate=2)),
+        (
+            ["schedule__direct_learning_rate=2"],
+            "schedule",
+            LanguageSchedule(direct_learning_rate=2),
+        ),
         (["early_stopping=valid_loss"], "early_stopping", "valid_loss"),
         (["early_stopping__patience=3"], "early_stopping", EarlyStopping("valid_loss", 3, 0.1)),
         # The field of a bundle is set last.
-        (["early_stopping__patience=3", "early_stopping=valid_loss"], "early_stopping__patience", 3),
+        (
+            ["early_stopping__patience=3", "early_stopping=valid_loss"],
+            "early_stopping__patience",
+            3,
+        ),
     ],
 )
 def test_values_are_python_literals_or_strings(settings: list[str], name: str, value: Any) -> None:
@@ -60,13 +68,19 @@ def test_values_are_python_literals_or_strings(settings: list[str], name: str, v
 
 
 def test_inner_parameters_are_reached_without_the_estimators_around_them() -> None:
-    settings = ["classifier__variant=standard", "classifier__schedule__decay=linear", "classifier__n_buckets=50"]
+    settings = [
+        "classifier__variant=standard",
+        "classifier__schedule__decay=linear",
+        "classifier__n_buckets=50",
+    ]
     model = configured(TextClassifier(), *settings)
     inner = make_text_classifier()["classifier"].set_params(variant="standard", n_buckets=50)
     assert model.classifier.schedule.decay == "linear"
     assert repr(model.classifier.set_params(schedule="auto")) == repr(inner)
     assert BUNDLES["classifier"].variant != "standard"  # the bundle itself is not changed
-    pipeline = configured(make_text_classifier(), "vectorizer__lowercase=False", "classifier__n_hashes=2")
+    pipeline = configured(
+        make_text_classifier(), "vectorizer__lowercase=False", "classifier__n_hashes=2"
+    )
     assert (pipeline["vectorizer"].lowercase, pipeline["classifier"].n_hashes) == (False, 2)
 
 
@@ -82,7 +96,10 @@ def test_inner_parameters_are_reached_without_the_estimators_around_them() -> No
         ("special_tokens=<s>,</s>,?", "Got '<s>,</s>,?' instead"),  # a string
         ("special_tokens=('a', ", "The 'special_tokens' parameter"),
         ("across_sentences=true", "The 'across_sentences' parameter"),
-        ("order=1", "The 'order' parameter of HsigmoidLanguageModel must be an int in the range [2"),
+        (
+            "order=1",
+            "The 'order' parameter of HsigmoidLanguageModel must be an int in the range [2",
+        ),
         ("order=three", "Got 'three' instead"),
         ("tree=oak", "The 'tree' parameter"),
         ("regularization__dropout=2", "The 'dropout' parameter of Regularization"),
@@ -104,7 +121,9 @@ def test_an_error_names_the_parameter_and_what_is_expected(setting: str, message
         ("ngram_range=(3, 2)", "a pair"),
     ],
 )
-def test_parameters_of_the_sentence_encoder_are_checked_with_each_other(setting: str, message: str) -> None:
+def test_parameters_of_the_sentence_encoder_are_checked_with_each_other(
+    setting: str, message: str
+) -> None:
     with pytest.raises(typer.BadParameter, match=message):
         configured(SGNNSentenceEncoder(), setting)
 
@@ -112,7 +131,11 @@ def test_parameters_of_the_sentence_encoder_are_checked_with_each_other(setting:
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     ("setting", "message"),
-    [("nonsense=3", "--set: "), ("device=tpu", "The 'device' parameter"), ("max_epochs=-1", "The 'max_epochs' p")],
+    [
+        ("nonsense=3", "--set: "),
+        ("device=tpu", "The 'device' parameter"),
+        ("max_epochs=-1", "The 'max_epochs' p"),
+    ],
 )
 def test_a_wrong_value_is_wrong_usage_before_anything_is_read(
     hashnlp: Any, tmp_path: Path, command: tuple[str, ...], setting: str, message: str
@@ -126,8 +149,14 @@ def test_a_wrong_value_is_wrong_usage_before_anything_is_read(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["train", "--dim", 5], "; parameters are set by --set NAME=VALUE, and listed by --parameters."),
-        (["lm", "train", "--model-type", "kneser-ney", "--seed", 4], "--model-type kneser-ney has no --seed."),
+        (
+            ["train", "--dim", 5],
+            "; parameters are set by --set NAME=VALUE, and listed by --parameters.",
+        ),
+        (
+            ["lm", "train", "--model-type", "kneser-ney", "--seed", 4],
+            "--model-type kneser-ney has no --seed.",
+        ),
         (["lm", "train", "--model-type", "kneser-ney", "--device", "cuda"], "has no --device."),
     ],
     ids=["removed", "seed", "device"],
@@ -141,15 +170,36 @@ def test_an_option_without_effect_is_wrong_usage(
 
 
 def test_options_reach_a_classifier_with_settings(hashnlp: Any, data: Path, tmp_path: Path) -> None:
-    flipped = data.read_text(encoding="utf-8").replace("good,", "x,").replace("bad,", "good,").replace("x,", "bad,")
+    flipped = (
+        data.read_text(encoding="utf-8")
+        .replace("good,", "x,")
+        .replace("bad,", "good,")
+        .replace("x,", "bad,")
+    )
     (tmp_path / "flipped.csv").write_text(flipped, encoding="utf-8")
-    options = ["--set", "classifier__max_epochs=30", "--set", "classifier__n_buckets=1000", "--json"]
+    options = [
+        "--set",
+        "classifier__max_epochs=30",
+        "--set",
+        "classifier__n_buckets=1000",
+        "--json",
+    ]
     options += ["--set", "classifier__early_stopping=valid_acc"]
-    result = hashnlp("train", data, "-m", tmp_path / "m", *options, "--valid", tmp_path / "flipped.csv")
+    result = hashnlp(
+        "train", data, "-m", tmp_path / "m", *options, "--valid", tmp_path / "flipped.csv"
+    )
     assert result.code == 0, result.err
-    assert len(result.json["history"]) == 11  # no epoch is better than the first, by the texts of the user
+    # no epoch is better than the first, by the texts of the user
+    assert len(result.json["history"]) == 11
     assert load_model(tmp_path / "m").classifier.n_buckets == 1000
-    monitored = ["--set", "early_stopping=valid_loss", "--set", "early_stopping__patience=2", "--holdout", 0.25]
+    monitored = [
+        "--set",
+        "early_stopping=valid_loss",
+        "--set",
+        "early_stopping__patience=2",
+        "--holdout",
+        0.25,
+    ]
     result = hashnlp("train", data, "-m", tmp_path / "m", *monitored, "--json")
     losses = [entry["valid_loss"] for entry in result.json["history"]]
     assert result.json["best_epoch"] == losses.index(min(losses)) + 1
@@ -165,7 +215,12 @@ def test_the_list_has_every_parameter_with_its_default_and_a_sentence(
     for name, default, description in parameters_of(estimator(), {}):
         assert description, name
         assert "__" in name or name == "random_state" or repr(default) in rows[name]
-    names = {*estimator().get_params(deep=False)} - {"callbacks", "pretrained", "scoring", "sentence_splitter"}
+    names = {*estimator().get_params(deep=False)} - {
+        "callbacks",
+        "pretrained",
+        "scoring",
+        "sentence_splitter",
+    }
     assert names <= set(rows)
     assert ("early_stopping__patience" in rows) == ("early_stopping" in names)
 

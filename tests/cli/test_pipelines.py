@@ -26,9 +26,13 @@ def test_the_default_model_is_that_of_the_class() -> None:
     assert repr(_pipelines.make_model()) == repr(TextClassifier())
 
 
-def test_training_of_a_small_network_is_that_of_fit(screen: Screen, rows: Any, tmp_path: Path) -> None:
+def test_training_of_a_small_network_is_that_of_fit(
+    screen: Screen, rows: Any, tmp_path: Path
+) -> None:
     texts, labels = [text for _, text in rows], np.array([label for label, _ in rows])
-    model, expected = (_pipelines.make_model(sgnn=True, max_epochs=2, random_state=0) for _ in range(2))
+    model, expected = (
+        _pipelines.make_model(sgnn=True, max_epochs=2, random_state=0) for _ in range(2)
+    )
     fit_model(screen, model, texts, labels, (texts, labels))
     expected.fit(texts, labels)
     probabilities = expected.predict_proba(texts)
@@ -38,15 +42,20 @@ def test_training_of_a_small_network_is_that_of_fit(screen: Screen, rows: Any, t
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_a_model_that_reads_files_is_refused(hashnlp: Any, rows: Any, tmp_path: Path, hidden: bool) -> None:
+def test_a_model_that_reads_files_is_refused(
+    hashnlp: Any, rows: Any, tmp_path: Path, hidden: bool
+) -> None:
     model = small_pipeline().fit([text for _, text in rows], [label for label, _ in rows])
     model["vectorizer"].set_params(input="filename")
     if hidden:  # behind a second step of the same name
         model.steps.insert(1, ("vectorizer", Normalizer()))
     save_model(model, tmp_path)
-    with pytest.raises(ValueError, match=r"contains a HashingVectorizer with input='filename'.* open each text"):
+    with pytest.raises(
+        ValueError, match=r"contains a HashingVectorizer with input='filename'.* open each text"
+    ):
         _pipelines.load_classifier(tmp_path)
-    result = hashnlp("predict", "-m", tmp_path, stdin="a")  # which reads linear models in its own way
+    # which reads linear models in its own way
+    result = hashnlp("predict", "-m", tmp_path, stdin="a")
     assert (result.code, "with input='filename'" in result.err) == (1, True)
 
 

@@ -40,7 +40,9 @@ def test_top_and_proba(hashnlp: Any, model: Path) -> None:
     assert out == f"good\t{good:.4f}\n"
     out = hashnlp("predict", "--model", model, "--top", 9, "--proba", stdin="a fine film").out
     assert out == f"good\t{good:.4f}\tbad\t{bad:.4f}\n"
-    assert hashnlp("predict", "--model", model, "--top", 2, stdin="a fine film").out == "good\tbad\n"
+    assert (
+        hashnlp("predict", "--model", model, "--top", 2, stdin="a fine film").out == "good\tbad\n"
+    )
     answer = hashnlp("predict", "--model", model, "--json", stdin="a fine film").json
     assert answer == {"label": "good", "probability": good}
     answer = hashnlp("predict", "--model", model, "--json", "--top", 2, stdin="a fine film").json
@@ -56,13 +58,21 @@ def test_a_threshold_omits_labels_but_no_lines(hashnlp: Any, model: Path) -> Non
             expected = []
             for bad, good in probabilities.tolist():
                 both = sorted([("bad", bad), ("good", good)], key=lambda pair: -pair[1])
-                expected.append([(label, share) for label, share in both[: top or 2] if share >= threshold])
+                expected.append(
+                    [(label, share) for label, share in both[: top or 2] if share >= threshold]
+                )
             out = hashnlp("predict", "--model", model, *options, stdin="\n".join(texts)).out
             assert out == "".join("\t".join(label for label, _ in line) + "\n" for line in expected)
-            out = hashnlp("predict", "--model", model, *options, "--json", stdin="\n".join(texts)).out
+            out = hashnlp(
+                "predict", "--model", model, *options, "--json", stdin="\n".join(texts)
+            ).out
             for line, predicted in zip(map(json.loads, out.splitlines()), expected, strict=True):
-                assert (line["label"], line["probability"]) == (predicted[0] if predicted else (None, None))
-                assert line["top"] == [{"label": label, "probability": share} for label, share in predicted]
+                assert (line["label"], line["probability"]) == (
+                    predicted[0] if predicted else (None, None)
+                )
+                assert line["top"] == [
+                    {"label": label, "probability": share} for label, share in predicted
+                ]
 
 
 @pytest.fixture
@@ -106,11 +116,15 @@ def test_errors_are_one_line(
 
 
 @pytest.mark.parametrize("where", ["stdin", "file"])
-def test_lines_before_an_invalid_one_are_predicted(hashnlp: Any, model: Path, tmp_path: Path, where: str) -> None:
+def test_lines_before_an_invalid_one_are_predicted(
+    hashnlp: Any, model: Path, tmp_path: Path, where: str
+) -> None:
     content = b"a fine film\ndull and long\nb\xe9d\nfunny\n"
     path = tmp_path / "texts.txt"
     path.write_bytes(content)
-    result = hashnlp("predict", "--model", model, *([path] if where == "file" else []), stdin=content)
+    result = hashnlp(
+        "predict", "--model", model, *([path] if where == "file" else []), stdin=content
+    )
     assert (result.code, result.out) == (1, "good\nbad\n")
     assert "line 3: expected UTF-8, " in result.err
     assert "--errors replace" in result.err
@@ -120,7 +134,9 @@ def test_lines_before_an_invalid_one_are_predicted(hashnlp: Any, model: Path, tm
 def read_rows(text: str, name: str, delimiter: str) -> list[dict[str, Any]]:
     if name.endswith(("jsonl", "json")):
         return [json.loads(line) for line in text.splitlines()]
-    return list(csv.DictReader(io.StringIO(text), delimiter="\t" if name.endswith("tsv") else delimiter))
+    return list(
+        csv.DictReader(io.StringIO(text), delimiter="\t" if name.endswith("tsv") else delimiter)
+    )
 
 
 SEMICOLONS = "id;text\n1;fine, warm\n2;dull\n"
@@ -142,7 +158,13 @@ SEMICOLONS = "id;text\n1;fine, warm\n2;dull\n"
     ids=["csv", "tsv", "semicolons", "jsonl"],
 )
 def test_a_table_keeps_its_rows_and_gets_two_columns(
-    hashnlp: Any, model: Path, tmp_path: Path, name: str, content: str, options: list[Any], output: str | None
+    hashnlp: Any,
+    model: Path,
+    tmp_path: Path,
+    name: str,
+    content: str,
+    options: list[Any],
+    output: str | None,
 ) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     to_file = [] if output is None else ["--output", tmp_path / output]
@@ -157,30 +179,50 @@ def test_a_table_keeps_its_rows_and_gets_two_columns(
     assert rows == read_rows(content, name, delimiter)
 
 
-def test_rows_are_written_with_the_delimiter_of_a_first_line(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+def test_rows_are_written_with_the_delimiter_of_a_first_line(
+    hashnlp: Any, model: Path, tmp_path: Path
+) -> None:
     (tmp_path / "a.csv").write_text(f"sep=;\n{SEMICOLONS}", encoding="utf-8")
-    assert hashnlp("predict", "-m", model, tmp_path / "a.csv", "--output", tmp_path / "out.csv").code == 0
+    assert (
+        hashnlp("predict", "-m", model, tmp_path / "a.csv", "--output", tmp_path / "out.csv").code
+        == 0
+    )
     lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].split(";") == ["id", "text", "predicted_label", "probability"]
     assert lines[1].split(";")[:3] == ["1", "fine, warm", "good"]
 
 
-def test_compressed_json_lines_are_read_and_written(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+def test_compressed_json_lines_are_read_and_written(
+    hashnlp: Any, model: Path, tmp_path: Path
+) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a fine film"}'))
-    assert hashnlp("predict", "-m", model, tmp_path / "a.jsonl.gz", "--output", tmp_path / "out.jsonl.gz").code == 0
-    assert json.loads(gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()))["predicted_label"] == "good"
+    assert (
+        hashnlp(
+            "predict", "-m", model, tmp_path / "a.jsonl.gz", "--output", tmp_path / "out.jsonl.gz"
+        ).code
+        == 0
+    )
+    assert (
+        json.loads(gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()))["predicted_label"]
+        == "good"
+    )
 
 
 def test_several_labels_of_a_row_are_in_one_field(hashnlp: Any, model: Path) -> None:
     table = 'text\n"fine, warm"\ndull\n'
     out = hashnlp("predict", "-m", model, "--top", 2, "--format", "csv", stdin=table).out
     rows = read_rows(out, "csv", ",")
-    assert [(row["text"], row["predicted_label"]) for row in rows] == [("fine, warm", "good|bad"), ("dull", "bad|good")]
+    assert [(row["text"], row["predicted_label"]) for row in rows] == [
+        ("fine, warm", "good|bad"),
+        ("dull", "bad|good"),
+    ]
     assert [len(row["probability"].split("|")) for row in rows] == [2, 2]
 
 
 def test_several_labels_are_separated_by_tabs(hashnlp: Any, tagger: Path) -> None:
-    out = hashnlp("predict", "--model", tagger, stdin="a cheese sauce\nfresh bread\n").out.splitlines()
+    out = hashnlp(
+        "predict", "--model", tagger, stdin="a cheese sauce\nfresh bread\n"
+    ).out.splitlines()
     assert [set(line.split("\t")) for line in out] == [{"sauce", "cheese"}, {"bread"}]
 
 
@@ -200,12 +242,16 @@ def test_a_header_or_json_is_not_taken_for_a_text(
         result = hashnlp("predict", "-m", model, *arguments, stdin=stdin)
         assert (result.code, result.out) == (1, "")
         assert advice in result.err
-        assert hashnlp("predict", "-m", model, *arguments, "--format", "lines", stdin=stdin).code == 0
+        assert (
+            hashnlp("predict", "-m", model, *arguments, "--format", "lines", stdin=stdin).code == 0
+        )
 
 
 def test_lines_that_look_like_headers_or_labels_are_noted(hashnlp: Any, model: Path) -> None:
     result = hashnlp("predict", "-m", model, stdin="text\na fine film\n")
-    assert "The first line, 'text', is read as a text; --format csv reads it as a header" in result.err
+    assert (
+        "The first line, 'text', is read as a text; --format csv reads it as a header" in result.err
+    )
     assert len(result.out.splitlines()) == 2
     assert hashnlp("predict", "-m", model, "--format", "lines", stdin="text\nfine\n").err == ""
     plain = hashnlp("predict", "-m", model, "--proba", stdin="fine\n").out
@@ -215,17 +261,30 @@ def test_lines_that_look_like_headers_or_labels_are_noted(hashnlp: Any, model: P
 
 
 def test_bad_rows_are_replaced_or_skipped_if_asked(hashnlp: Any, model: Path) -> None:
-    result = hashnlp("predict", "-m", model, "--errors", "replace", stdin=b"a fine film\nd\xefll\nlong\n")
+    result = hashnlp(
+        "predict", "-m", model, "--errors", "replace", stdin=b"a fine film\nd\xefll\nlong\n"
+    )
     assert (result.code, result.out.splitlines()[::2]) == (0, ["good", "bad"])
     table = b"text,id\na fine film,1\nwarm\xef,2\ndull,3\n"
     out = hashnlp("predict", "-m", model, "--format", "csv", "--errors", "replace", stdin=table).out
-    assert [row["text"] for row in read_rows(out, "csv", ",")] == ["a fine film", "warm\ufffd", "dull"]
+    assert [row["text"] for row in read_rows(out, "csv", ",")] == [
+        "a fine film",
+        "warm\ufffd",
+        "dull",
+    ]
     result = hashnlp("predict", "-m", model, "--format", "csv", "--errors", "skip", stdin=table)
-    assert [line.split(",")[0] for line in result.out.splitlines()] == ["text", "a fine film", "dull"]
+    assert [line.split(",")[0] for line in result.out.splitlines()] == [
+        "text",
+        "a fine film",
+        "dull",
+    ]
     assert "Skipped 1 row" in result.err
     stream = '{"text": "a fine film"}\nnot json\n{"text": 3}\n{"text": "dull"}\n'
     result = hashnlp("predict", "-m", model, "--format", "jsonl", "--errors", "skip", stdin=stream)
-    assert [json.loads(line)["predicted_label"] for line in result.out.splitlines()] == ["good", "bad"]
+    assert [json.loads(line)["predicted_label"] for line in result.out.splitlines()] == [
+        "good",
+        "bad",
+    ]
     assert "the first of them: stdin, line 2: expected one JSON object on each line" in result.err
     assert "Skipped 2 rows" in result.err
 
@@ -252,7 +311,9 @@ def test_the_file_may_be_a_pipe(hashnlp: Any, model: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX pipe")
-def test_a_process_predicts_line_by_line_and_ends_silently_when_its_output_is_closed(model: Path) -> None:
+def test_a_process_predicts_line_by_line_and_ends_silently_when_its_output_is_closed(
+    model: Path,
+) -> None:
     program = "import sys; sys.argv[0] = 'hashnlp'; from sklearn_hashnlp.cli import main; main()"
     command = [sys.executable, "-c", program, "predict", "--model", str(model), "--json"]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
@@ -263,7 +324,8 @@ def test_a_process_predicts_line_by_line_and_ends_silently_when_its_output_is_cl
             process.stdin.flush()
             report = json.loads(process.stdout.readline())
             assert report["label"] == label
-            assert report["probability"] == classifier.predict_proba([text.rstrip()]).max()  # bit for bit
+            # bit for bit
+            assert report["probability"] == classifier.predict_proba([text.rstrip()]).max()
         process.stdout.close()
         process.stdin.write(b"a fine film\n")
         process.stdin.close()

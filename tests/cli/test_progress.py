@@ -17,7 +17,9 @@ class Told:
         self.lines: list[str] = []
         self.moves: list[tuple[float, int, str]] = []
         entries = (lambda: log.log_) if log is not None else list
-        self.callback = Progress(self.lines.append, lambda *move: self.moves.append(move), log=entries, perplexity=True)
+        self.callback = Progress(
+            self.lines.append, lambda *move: self.moves.append(move), log=entries, perplexity=True
+        )
 
 
 def model(told: Told, **parameters: Any) -> HsigmoidLanguageModel:
@@ -40,9 +42,16 @@ def test_batches_move_and_epochs_tell() -> None:
 def test_the_log_and_validation_are_told() -> None:
     log = StepLog(2)
     told = Told(log)
-    trained = model(told).set_params(callbacks=[log, told.callback]).fit(SENTENCES, X_valid=SENTENCES[:2])
+    trained = (
+        model(told).set_params(callbacks=[log, told.callback]).fit(SENTENCES, X_valid=SENTENCES[:2])
+    )
     assert len(trained.log_) == 2
-    assert [line.split("   ")[0] for line in told.lines] == ["  step 2", "Epoch 1/2", "  step 2", "Epoch 2/2"]
+    assert [line.split("   ")[0] for line in told.lines] == [
+        "  step 2",
+        "Epoch 1/2",
+        "  step 2",
+        "Epoch 2/2",
+    ]
     assert all("validation perplexity" in line for line in told.lines)
     assert f"validation perplexity {trained.perplexity(SENTENCES[:2]):.2f}" in told.lines[-1]
 

@@ -21,7 +21,9 @@ from .conftest import small_pipeline
         (True, True, '{"a": "\\u00e9"}\n', ""),
     ],
 )
-def test_streams(capsys: pytest.CaptureFixture[str], as_json: bool, quiet: bool, out: str, err: str) -> None:
+def test_streams(
+    capsys: pytest.CaptureFixture[str], as_json: bool, quiet: bool, out: str, err: str
+) -> None:
     screen = Screen(as_json=as_json, quiet=quiet)
     screen.note("note")
     screen.show("result")
@@ -37,7 +39,9 @@ def test_markup_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "[bold]a[/bold] :smile: " + "x" * 200 + "\n"
 
 
-def test_the_name_of_the_command_can_be_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_the_command_can_be_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "hashnlp"
     program.touch(mode=0o755)
     monkeypatch.setenv("PATH", "")
@@ -86,7 +90,9 @@ def test_the_table_of_epochs_has_colors_on_a_terminal_alone(
 def test_the_bar_of_an_epoch_stays_out_of_pipes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pipeline = small_pipeline(classifier__verbose=2, classifier__batch_size=2, classifier__max_epochs=1)
+    pipeline = small_pipeline(
+        classifier__verbose=2, classifier__batch_size=2, classifier__max_epochs=1
+    )
     pipeline.fit(["a", "b"] * 20, [0, 1] * 20)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

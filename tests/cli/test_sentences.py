@@ -14,7 +14,14 @@ import sklearn_hashnlp
 from sklearn_hashnlp import SGNNSentenceEncoder, save_model
 from sklearn_hashnlp.sentences import Network
 
-SMALL = {"n_projections": 20, "n_bits": 8, "projection_dim": 32, "network": Network(16), "n_tables": 2, "table_bits": 6}
+SMALL = {
+    "n_projections": 20,
+    "n_bits": 8,
+    "projection_dim": 32,
+    "network": Network(16),
+    "n_tables": 2,
+    "table_bits": 6,
+}
 PARAGRAPHS = [
     "The cat sleeps all day. It purrs when it sleeps.",
     "Shares fell sharply. Investors sold their shares.",
@@ -47,7 +54,9 @@ def train(hashnlp: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def run(*arguments: Any) -> Any:
         with monkeypatch.context() as patch:
-            patch.setattr(sklearn_hashnlp, "SGNNSentenceEncoder", partial(SGNNSentenceEncoder, **SMALL))
+            patch.setattr(
+                sklearn_hashnlp, "SGNNSentenceEncoder", partial(SGNNSentenceEncoder, **SMALL)
+            )
             return hashnlp("sentences", "train", *arguments)
 
     return run
@@ -67,7 +76,9 @@ def test_sentences_are_trained_searched_and_embedded_from_the_shell(
     assert (result.code, np.load(vectors).shape[0]) == (0, 4)
     assert not np.load(vectors)[1].any()  # the blank line
     found = [
-        hashnlp("sentences", "search", "-m", tmp_path / "m", texts, "sleeping cats", "--top", 2, *more)
+        hashnlp(
+            "sentences", "search", "-m", tmp_path / "m", texts, "sleeping cats", "--top", 2, *more
+        )
         for more in ([], ["--vectors", vectors])
     ]
     assert found[0].out == found[1].out
@@ -77,17 +88,36 @@ def test_sentences_are_trained_searched_and_embedded_from_the_shell(
 
 def test_a_dump_of_wikipedia_is_read(train: Any, tmp_path: Path) -> None:
     dump = tmp_path / "articles.xml.bz2"
-    pages = "".join(f"<page><ns>0</ns><revision><text>'''{text}'''</text></revision></page>" for text in PARAGRAPHS)
+    pages = "".join(
+        f"<page><ns>0</ns><revision><text>'''{text}'''</text></revision></page>"
+        for text in PARAGRAPHS
+    )
     dump.write_bytes(bz2.compress(f"<mediawiki>{pages}</mediawiki>".encode()))
     result = train(dump, "--model", tmp_path / "m")
     assert result.code == 0, result.err
     assert "Read 12 paragraphs, of a dump, with 24 sentences from" in result.err
 
 
-def test_queries_are_read_from_stdin_and_results_are_json(hashnlp: Any, folder: Path, texts: Path) -> None:
-    result = hashnlp("sentences", "search", "-m", folder, texts, "--top", 1, stdin="share price\n\nbarking dogs\n")
-    assert [line.split("\t")[0] for line in result.out.splitlines()] == ["share price", "barking dogs"]
-    found = hashnlp("sentences", "search", "-m", folder, texts, "share price", "--json", "--top", 1).json
+def test_queries_are_read_from_stdin_and_results_are_json(
+    hashnlp: Any, folder: Path, texts: Path
+) -> None:
+    result = hashnlp(
+        "sentences",
+        "search",
+        "-m",
+        folder,
+        texts,
+        "--top",
+        1,
+        stdin="share price\n\nbarking dogs\n",
+    )
+    assert [line.split("\t")[0] for line in result.out.splitlines()] == [
+        "share price",
+        "barking dogs",
+    ]
+    found = hashnlp(
+        "sentences", "search", "-m", folder, texts, "share price", "--json", "--top", 1
+    ).json
     assert found["results"][0]["line"] == 1
     assert found["results"][0]["text"] == "The price of shares"
 
@@ -97,18 +127,26 @@ def test_vectors_are_printed_one_line_per_text(hashnlp: Any, folder: Path) -> No
     assert [len(line.split(" ")) for line in result.out.splitlines()] == [48, 48]
 
 
-def test_wrong_files_are_errors_of_one_line(hashnlp: Any, folder: Path, texts: Path, model: Path) -> None:
+def test_wrong_files_are_errors_of_one_line(
+    hashnlp: Any, folder: Path, texts: Path, model: Path
+) -> None:
     other = texts.with_name("other.npy")
     np.save(other, np.zeros((2, 3), dtype=np.float32))
     empty = texts.with_name("empty.txt")
     empty.write_text("\n", encoding="utf-8")
     for arguments, message in (
         (["search", "-m", model, texts, "cat"], "not a sentence encoder"),
-        (["search", "-m", folder, texts, "cat", "--vectors", other], "has vectors of shape (2, 3); expected (4, 48)"),
+        (
+            ["search", "-m", folder, texts, "cat", "--vectors", other],
+            "has vectors of shape (2, 3); expected (4, 48)",
+        ),
         (["search", "-m", folder, texts, "cat", "--vectors", texts], "is not a NumPy array"),
         (["search", "-m", folder, empty, "cat"], "has no text to search"),
         (["train", empty, "-m", texts.with_name("m")], "has no text to train on"),
-        (["embed", "-m", folder, texts, "-o", texts.with_name("missing") / "v.npy"], "does not exist"),
+        (
+            ["embed", "-m", folder, texts, "-o", texts.with_name("missing") / "v.npy"],
+            "does not exist",
+        ),
     ):
         result = hashnlp("sentences", *arguments)
         assert (result.code, len(result.err.splitlines())) == (1, 1), result.err

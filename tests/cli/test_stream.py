@@ -23,18 +23,30 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_fit_classifier, "BATCH_SIZE", 10)
 
 
-def test_the_saved_model_is_that_of_partial_fit(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
-    result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", "--epochs", 2, "--seed", 3, *SMALL)
+def test_the_saved_model_is_that_of_partial_fit(
+    hashnlp: Any, data: Path, rows: Any, tmp_path: Path
+) -> None:
+    result = hashnlp(
+        "train", data, "-m", tmp_path / "m", "--stream", "--epochs", 2, "--seed", 3, *SMALL
+    )
     assert result.code == 0, result.err
-    assert f"Found 24 texts with 2 labels in {data}, which is read in batches of 10 texts" in result.err
+    assert (
+        f"Found 24 texts with 2 labels in {data}, which is read in batches of 10 texts"
+        in result.err
+    )
     assert "Epoch 2/2   training loss" in result.err
     assert "Trained on 24 texts" in result.out
     texts, labels = [text for _, text in rows], [label for label, _ in rows]
     expected = TextClassifier(n_buckets=100, embedding_dim=4, random_state=3)
     for _ in range(2):
         for start in range(0, len(texts), 10):
-            expected.partial_fit(texts[start : start + 10], labels[start : start + 10], classes=["bad", "good"])
-    assert load_model(tmp_path / "m").predict_proba(texts).tobytes() == expected.predict_proba(texts).tobytes()
+            expected.partial_fit(
+                texts[start : start + 10], labels[start : start + 10], classes=["bad", "good"]
+            )
+    assert (
+        load_model(tmp_path / "m").predict_proba(texts).tobytes()
+        == expected.predict_proba(texts).tobytes()
+    )
 
 
 def test_validation_texts_and_balanced_labels(hashnlp: Any, data: Path, tmp_path: Path) -> None:
@@ -63,21 +75,33 @@ def test_several_labels_per_text(hashnlp: Any, tmp_path: Path) -> None:
 
 def test_a_pretrained_encoder(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
     texts, labels = [text for _, text in rows], [label for label, _ in rows]
-    encoder = SGNNSentenceEncoder(n_projections=8, n_tables=0, projection_dim=16, network=Network(8), max_epochs=0)
+    encoder = SGNNSentenceEncoder(
+        n_projections=8, n_tables=0, projection_dim=16, network=Network(8), max_epochs=0
+    )
     save_model(encoder.fit(texts), tmp_path / "encoder")
     arguments = ["--stream", "--pretrained", tmp_path / "encoder", "--seed", 3]
     result = hashnlp("train", data, "-m", tmp_path / "m", *arguments, *SMALL)
     assert result.code == 0, result.err
     expected = TextClassifier(
-        n_buckets=100, embedding_dim=4, random_state=3, pretrained=load_pretrained(tmp_path / "encoder")
+        n_buckets=100,
+        embedding_dim=4,
+        random_state=3,
+        pretrained=load_pretrained(tmp_path / "encoder"),
     )
     for start in range(0, len(texts), 10):
-        expected.partial_fit(texts[start : start + 10], labels[start : start + 10], classes=["bad", "good"])
-    assert load_model(tmp_path / "m").predict_proba(texts).tobytes() == expected.predict_proba(texts).tobytes()
+        expected.partial_fit(
+            texts[start : start + 10], labels[start : start + 10], classes=["bad", "good"]
+        )
+    assert (
+        load_model(tmp_path / "m").predict_proba(texts).tobytes()
+        == expected.predict_proba(texts).tobytes()
+    )
 
 
 @pytest.mark.parametrize("options", [["--holdout", 0.2], ["--early-stopping"], ["--sgnn"]])
-def test_what_needs_all_texts_is_refused(hashnlp: Any, data: Path, tmp_path: Path, options: list[Any]) -> None:
+def test_what_needs_all_texts_is_refused(
+    hashnlp: Any, data: Path, tmp_path: Path, options: list[Any]
+) -> None:
     result = hashnlp("train", data, "-m", tmp_path / "m", "--stream", *options)
     assert result.code == 2
     assert f"{options[0]} needs all texts at once: leave it out." in result.err
@@ -86,6 +110,8 @@ def test_what_needs_all_texts_is_refused(hashnlp: Any, data: Path, tmp_path: Pat
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
 def test_a_pipe_cannot_be_read_twice(hashnlp: Any, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    result = hashnlp("train", tmp_path / "pipe", "-m", tmp_path / "m", "--stream", "--format", "csv")
+    result = hashnlp(
+        "train", tmp_path / "pipe", "-m", tmp_path / "m", "--stream", "--format", "csv"
+    )
     assert result.code == 2
     assert "--stream reads DATA more than once" in result.err

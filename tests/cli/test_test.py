@@ -41,7 +41,9 @@ def test_metrics_of_several_labels_equal_those_of_scikit_learn() -> None:
     true[0], predicted[0] = False, True
     lists = [[names[row].tolist() for row in rows] for rows in (true, predicted)]
     report = compute_metrics(*lists, multilabel=True)
-    expected = classification_report(true, predicted, target_names=names, output_dict=True, zero_division=0.0)
+    expected = classification_report(
+        true, predicted, target_names=names, output_dict=True, zero_division=0.0
+    )
     assert report["micro_f1"] == pytest.approx(expected["micro avg"]["f1-score"])
     assert report["macro_f1"] == pytest.approx(expected["macro avg"]["f1-score"])
     assert report["accuracy"] == (true == predicted).all(axis=1).mean()
@@ -61,7 +63,12 @@ def test_metrics_of_one_label_and_of_none() -> None:
     assert report["labels"] == {"a": {"precision": 0.5, "recall": 0.5, "f1": 0.5, "support": 2}}
     assert (report["accuracy"], report["micro_f1"], report["macro_f1"]) == (1 / 3, 0.5, 0.5)
     nothing = compute_metrics([[], []], [[], []], multilabel=True)
-    assert (nothing["accuracy"], nothing["micro_f1"], nothing["macro_f1"], nothing["labels"]) == (1, 0, 0, {})
+    assert (nothing["accuracy"], nothing["micro_f1"], nothing["macro_f1"], nothing["labels"]) == (
+        1,
+        0,
+        0,
+        {},
+    )
 
 
 def test_precision_and_recall_at_k_count_texts_with_labels() -> None:
@@ -85,7 +92,9 @@ def test_tables_and_json(hashnlp: Any, model: Path, data: Path) -> None:
     assert hashnlp("test", data, "--model", model, "--quiet").out == "1.0000\n"
 
 
-def test_an_unknown_label_is_reported_and_counts_as_wrong(hashnlp: Any, model: Path, data: Path) -> None:
+def test_an_unknown_label_is_reported_and_counts_as_wrong(
+    hashnlp: Any, model: Path, data: Path
+) -> None:
     with data.open("a", encoding="utf-8") as file:
         file.write("[bold]odd :smile:,a fine film\n")
     result = hashnlp("test", data, "--model", model)
@@ -94,21 +103,30 @@ def test_an_unknown_label_is_reported_and_counts_as_wrong(hashnlp: Any, model: P
     assert "was not trained on and never predicts" in result.err
 
 
-def test_an_unknown_label_that_looks_like_a_known_one_is_a_warning(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+def test_an_unknown_label_that_looks_like_a_known_one_is_a_warning(
+    hashnlp: Any, model: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "a.csv"
     path.write_text("label,text\ngood\u200b,a fine film\nschön,dull\n", encoding="utf-8")
     err = hashnlp("test", path, "--model", model).err
     assert r"never predicts: 'good\u200b', schön" in err
-    assert rf"Warning: {path}: labels that look the same are different classes: 'good' and 'good\u200b'." in err
+    assert (
+        rf"Warning: {path}: labels that look the same are different classes: 'good' and 'good\u200b'."
+        in err
+    )
     path.write_text("label,text\ngood,a fine film\nbad,dull\n", encoding="utf-8")
     assert "look the same" not in hashnlp("test", path, "--model", model).err
 
 
-def test_the_table_has_integer_supports_if_every_label_is_unknown(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+def test_the_table_has_integer_supports_if_every_label_is_unknown(
+    hashnlp: Any, model: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "odd.csv"
     path.write_text("label,text\nodd,a fine film\n", encoding="utf-8")
     out = hashnlp("test", path, "--model", model).out
-    assert [line.split()[-1] for line in out.splitlines() if line.startswith(("good ", "odd "))][:2] == ["0", "1"]
+    assert [line.split()[-1] for line in out.splitlines() if line.startswith(("good ", "odd "))][
+        :2
+    ] == ["0", "1"]
 
 
 def test_many_labels_show_the_most_frequent_confusions(capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,15 +143,25 @@ def test_many_labels_show_the_most_frequent_confusions(capsys: pytest.CaptureFix
 def test_labels_are_whole_in_a_pipe(hashnlp: Any, tmp_path: Path) -> None:
     labels = [f"a long name of the label {number}" for number in range(9)]
     save_model(small_pipeline().fit(labels, labels), tmp_path / "m")
-    (tmp_path / "data.csv").write_text("label,text\n" + "".join(f"{label},{label}\n" for label in labels))
+    (tmp_path / "data.csv").write_text(
+        "label,text\n" + "".join(f"{label},{label}\n" for label in labels)
+    )
     out = hashnlp("test", tmp_path / "data.csv", "-m", tmp_path / "m").out
     assert "\u2026" not in out
     assert all(out.count(label) >= 3 for label in labels)
 
 
-def test_several_labels_have_precision_and_recall_at_k_as_of_fasttext(hashnlp: Any, tags: Path, tagger: Path) -> None:
+def test_several_labels_have_precision_and_recall_at_k_as_of_fasttext(
+    hashnlp: Any, tags: Path, tagger: Path
+) -> None:
     result = hashnlp("test", tags, "-m", tagger, "--top", 2)
-    assert result.out.splitlines()[:5] == ["N\t12", "P@1\t1.0000", "R@1\t0.8000", "P@2\t0.6250", "R@2\t1.0000"]
+    assert result.out.splitlines()[:5] == [
+        "N\t12",
+        "P@1\t1.0000",
+        "R@1\t0.8000",
+        "P@2\t0.6250",
+        "R@2\t1.0000",
+    ]
     assert "Labels are separated by ',', as in training" in result.err
     assert "never predicts" not in result.err
     given = hashnlp("test", tags, "-m", tagger, "--top", 2, "--label-separator", ",")
@@ -145,15 +173,21 @@ def test_several_labels_have_precision_and_recall_at_k_as_of_fasttext(hashnlp: A
 
 
 def test_labels_that_are_all_unknown_get_a_hint(hashnlp: Any, model: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text('label,text\n"good,bad",fine\n"bad,good",dull\n', encoding="utf-8")
+    (tmp_path / "a.csv").write_text(
+        'label,text\n"good,bad",fine\n"bad,good",dull\n', encoding="utf-8"
+    )
     result = hashnlp("test", tmp_path / "a.csv", "-m", model)
     assert "The model knows none of the labels" in result.err
     assert "--label-separator" in result.err
 
 
-def test_rows_that_are_not_utf8_are_skipped_if_asked(hashnlp: Any, model: Path, tmp_path: Path) -> None:
+def test_rows_that_are_not_utf8_are_skipped_if_asked(
+    hashnlp: Any, model: Path, tmp_path: Path
+) -> None:
     (tmp_path / "a.csv").write_bytes(b"label,text\ngood,fine\ngood,caf\xe9\nbad,dull\n")
-    (tmp_path / "a.txt").write_bytes(b"__label__good fine\n__label__good caf\xe9\n__label__bad dull\n")
+    (tmp_path / "a.txt").write_bytes(
+        b"__label__good fine\n__label__good caf\xe9\n__label__bad dull\n"
+    )
     for name, line in (("a.csv", 3), ("a.txt", 2)):
         result = hashnlp("test", tmp_path / name, "-m", model, "--errors", "skip")
         assert "Read 2 texts" in result.err

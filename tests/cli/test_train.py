@@ -18,7 +18,9 @@ from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.sentences import Network, SGNNSentenceEncoder
 
 
-def test_the_saved_model_is_that_of_fit(hashnlp: Any, small: Any, data: Path, rows: Any, tmp_path: Path) -> None:
+def test_the_saved_model_is_that_of_fit(
+    hashnlp: Any, small: Any, data: Path, rows: Any, tmp_path: Path
+) -> None:
     result = hashnlp("train", data, "--model", tmp_path / "m", "--seed", 7, "--epochs", 2)
     assert result.code == 0, result.err
     assert "Trained on 24 texts" in result.out
@@ -34,30 +36,51 @@ def test_the_saved_model_is_that_of_fit(hashnlp: Any, small: Any, data: Path, ro
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("context_weight", ["auto", 0.0])
-def test_a_pretrained_encoder(hashnlp: Any, data: Path, rows: Any, tmp_path: Path, context_weight: Any) -> None:
+def test_a_pretrained_encoder(
+    hashnlp: Any, data: Path, rows: Any, tmp_path: Path, context_weight: Any
+) -> None:
     encoder = SGNNSentenceEncoder(
-        n_projections=8, n_tables=0, projection_dim=16, network=Network(8), max_epochs=0, context_weight=context_weight
+        n_projections=8,
+        n_tables=0,
+        projection_dim=16,
+        network=Network(8),
+        max_epochs=0,
+        context_weight=context_weight,
     ).fit([text for _, text in rows])
     save_model(encoder, tmp_path / "encoder")
-    result = hashnlp("train", data, "-m", tmp_path / "m", "--pretrained", tmp_path / "encoder", "--holdout", 0.25)
+    result = hashnlp(
+        "train", data, "-m", tmp_path / "m", "--pretrained", tmp_path / "encoder", "--holdout", 0.25
+    )
     assert result.code == 0, result.err
     model = load_model(tmp_path / "m")
     assert model.pretrained.context_weight == (0 if context_weight == 0 else 1)
     assert hashnlp("predict", "-m", tmp_path / "m", stdin="a fine film").out in ("good\n", "bad\n")
     refused = hashnlp("train", data, "-m", tmp_path / "m", "--pretrained", tmp_path / "m")
     assert (refused.code, "is a TextClassifier, not a sentence encoder" in refused.err) == (1, True)
-    assert hashnlp("train", data, "-m", tmp_path / "m", "--pretrained", tmp_path / "encoder", "--sgnn").code == 2
+    assert (
+        hashnlp(
+            "train", data, "-m", tmp_path / "m", "--pretrained", tmp_path / "encoder", "--sgnn"
+        ).code
+        == 2
+    )
 
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("option", ["--valid", "--holdout"])
-def test_validation_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, option: str) -> None:
+def test_validation_accuracy_and_json(
+    hashnlp: Any, data: Path, tmp_path: Path, option: str
+) -> None:
     value = {"--valid": data, "--holdout": 0.25}[option]
-    result = hashnlp("train", data, "--model", tmp_path / "m", option, value, "--json", "--epochs", 5)
+    result = hashnlp(
+        "train", data, "--model", tmp_path / "m", option, value, "--json", "--epochs", 5
+    )
     assert result.code == 0, result.err
     report = result.json
     assert report["validation_accuracy"] == 1.0
-    assert (report["n_validation_texts"], report["n_texts"]) == {"--valid": (24, 24), "--holdout": (6, 18)}[option]
+    assert (report["n_validation_texts"], report["n_texts"]) == {
+        "--valid": (24, 24),
+        "--holdout": (6, 18),
+    }[option]
     assert report["labels"] == ["bad", "good"]
     assert report["model"] == str(tmp_path / "m")
     lines = [line for line in result.err.splitlines() if line.startswith("Epoch ")]
@@ -66,9 +89,35 @@ def test_validation_accuracy_and_json(hashnlp: Any, data: Path, tmp_path: Path, 
 
 
 def test_options_reach_the_model(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
-    options = ["--features", "words+characters", "--seed", 3, "--epochs", 2, "--n-jobs", 2, "--set", "lowercase=False"]
-    options += ["--set", "ngram_range=(1, 3)", "--set", "embedding_dim=8", "--buckets", 50, "--set", "loss=hinge"]
-    options += ["--learning-rate", 0.1, "--set", "class_weight={'good': 2, 'bad': 0.5}", "--early-stopping"]
+    options = [
+        "--features",
+        "words+characters",
+        "--seed",
+        3,
+        "--epochs",
+        2,
+        "--n-jobs",
+        2,
+        "--set",
+        "lowercase=False",
+    ]
+    options += [
+        "--set",
+        "ngram_range=(1, 3)",
+        "--set",
+        "embedding_dim=8",
+        "--buckets",
+        50,
+        "--set",
+        "loss=hinge",
+    ]
+    options += [
+        "--learning-rate",
+        0.1,
+        "--set",
+        "class_weight={'good': 2, 'bad': 0.5}",
+        "--early-stopping",
+    ]
     assert hashnlp("train", data, "-m", tmp_path / "m", *options).code == 0
     expected = TextClassifier(
         features="words+characters",
@@ -95,7 +144,9 @@ def test_options_reach_the_model(hashnlp: Any, data: Path, rows: Any, tmp_path: 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("stream", [[], ["--stream"]])
 def test_labels_like_numbers_have_weights(hashnlp: Any, tmp_path: Path, stream: list[str]) -> None:
-    (tmp_path / "films.csv").write_text("label,text\n" + "0,dull film\n1,fine film\n" * 6, encoding="utf-8")
+    (tmp_path / "films.csv").write_text(
+        "label,text\n" + "0,dull film\n1,fine film\n" * 6, encoding="utf-8"
+    )
     options = ["--set", "class_weight={'0': 1, '1': 3}", *stream]
     result = hashnlp("train", tmp_path / "films.csv", "-m", tmp_path / "m", *options)
     assert result.code == 0, result.err
@@ -108,12 +159,16 @@ def test_precision_reaches_the_model(hashnlp: Any, data: Path, rows: Any, tmp_pa
         result = hashnlp("train", data, "-m", tmp_path / precision, "--precision", precision)
         assert result.code == 0, result.err
     texts = [text for _, text in rows]
-    exact, rounded = (load_model(tmp_path / precision).predict_proba(texts) for precision in ("float32", "int8"))
+    exact, rounded = (
+        load_model(tmp_path / precision).predict_proba(texts) for precision in ("float32", "int8")
+    )
     assert 0 < np.abs(exact - rounded).max() < 0.02
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(("options", "out"), [([], ""), (["--holdout", 0.25, "--epochs", 5], "1.0000\n")])
+@pytest.mark.parametrize(
+    ("options", "out"), [([], ""), (["--holdout", 0.25, "--epochs", 5], "1.0000\n")]
+)
 def test_quiet_prints_only_the_validation_accuracy(
     hashnlp: Any, data: Path, tmp_path: Path, options: list[Any], out: str
 ) -> None:
@@ -125,12 +180,24 @@ def test_quiet_prints_only_the_validation_accuracy(
     ("arguments", "message"),
     [
         (["--sgnn", "--buckets", 4], "--sgnn has no --buckets"),
-        (["--fasttext", "--buckets", 4], "--fasttext has no --buckets: its features are those of fastText"),
+        (
+            ["--fasttext", "--buckets", 4],
+            "--fasttext has no --buckets: its features are those of fastText",
+        ),
         (["--fasttext", "--sgnn"], "--sgnn and --fasttext exclude each other"),
         (["--sgnn", "--set", "classifier__loss=hinge"], "The 'loss' parameter of SGNNClassifier"),
-        (["--learning-rate", 0], "The 'learning_rate' parameter of TextClassifier must be a float in the range (0.0"),
-        (["--set", "ngram_range=(3, 1)"], "The 'ngram_range' parameter of TextClassifier must be a pair"),
-        (["--set", "n_buckets=3", "--set", "classifier__n_hashes=2"], "takes n_buckets=3 or a classifier, not both"),
+        (
+            ["--learning-rate", 0],
+            "The 'learning_rate' parameter of TextClassifier must be a float in the range (0.0",
+        ),
+        (
+            ["--set", "ngram_range=(3, 1)"],
+            "The 'ngram_range' parameter of TextClassifier must be a pair",
+        ),
+        (
+            ["--set", "n_buckets=3", "--set", "classifier__n_hashes=2"],
+            "takes n_buckets=3 or a classifier, not both",
+        ),
         (["--valid", "films.csv", "--holdout", 0.5], "--valid and --holdout exclude each other"),
         (["--precision", "int4"], "--precision"),
         (["--seed", 2**32], "4294967295"),
@@ -148,7 +215,9 @@ def test_values_out_of_range_are_usage_errors_before_reading(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root cannot write into")
-def test_a_folder_that_is_not_writable_is_an_error_before_reading(hashnlp: Any, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_writable_is_an_error_before_reading(
+    hashnlp: Any, tmp_path: Path
+) -> None:
     result = hashnlp("train", tmp_path / "never read.csv", "-m", "/proc/m")
     assert result.code == 1
     assert "/proc/m: no model can be saved there" in result.err
@@ -178,9 +247,13 @@ def test_the_data_can_be_a_pipe(hashnlp: Any, data: Path, tmp_path: Path) -> Non
     ],
     ids=["columns", "prefix"],
 )
-def test_format_columns_and_prefix(hashnlp: Any, tmp_path: Path, content: str, options: list[str]) -> None:
+def test_format_columns_and_prefix(
+    hashnlp: Any, tmp_path: Path, content: str, options: list[str]
+) -> None:
     (tmp_path / "data.unknown").write_text(content, encoding="utf-8")
-    result = hashnlp("train", tmp_path / "data.unknown", "--model", tmp_path / "m", "--epochs", 1, *options)
+    result = hashnlp(
+        "train", tmp_path / "data.unknown", "--model", tmp_path / "m", "--epochs", 1, *options
+    )
     assert result.code == 0, result.err
     assert load_model(tmp_path / "m").classes_.tolist() == ["a", "b"]
 
@@ -189,19 +262,28 @@ def test_format_columns_and_prefix(hashnlp: Any, tmp_path: Path, content: str, o
 def test_empty_texts_are_counted(hashnlp: Any, tmp_path: Path) -> None:
     path = tmp_path / "mails.csv"
     for last, read in (("spam,", "4 texts (1 empty)"), ("spam,x", "4 texts")):
-        path.write_text(f"label,text\nspam,win a prize\nham,see you\nham,thanks\n{last}\n", encoding="utf-8")
+        path.write_text(
+            f"label,text\nspam,win a prize\nham,see you\nham,thanks\n{last}\n", encoding="utf-8"
+        )
         err = hashnlp("train", path, "--model", tmp_path / "m", "--epochs", 1).err
         assert f"Read {read} with 2 labels from columns text, label of {path}" in err
 
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("stream", [[], ["--stream"]])
-def test_one_label_that_a_text_has_or_has_not(hashnlp: Any, tmp_path: Path, stream: list[str]) -> None:
+def test_one_label_that_a_text_has_or_has_not(
+    hashnlp: Any, tmp_path: Path, stream: list[str]
+) -> None:
     rows = '{"text": "a fine film", "label": ["good"]}\n{"text": "a dull film", "label": []}\n' * 10
     (tmp_path / "films.jsonl").write_text(rows, encoding="utf-8")
-    result = hashnlp("train", tmp_path / "films.jsonl", "-m", tmp_path / "m", "--epochs", 20, *stream)
+    result = hashnlp(
+        "train", tmp_path / "films.jsonl", "-m", tmp_path / "m", "--epochs", 20, *stream
+    )
     assert result.code == 0, result.err
-    assert load_model(tmp_path / "m").predict(["a fine film", "a dull film"]).tolist() == [["good"], []]
+    assert load_model(tmp_path / "m").predict(["a fine film", "a dull film"]).tolist() == [
+        ["good"],
+        [],
+    ]
     assert hashnlp("test", tmp_path / "films.jsonl", "-m", tmp_path / "m").code == 0
 
 
@@ -217,9 +299,13 @@ def test_a_file_of_fasttext_with_several_labels(hashnlp: Any, tmp_path: Path) ->
     result = hashnlp(*arguments, "--valid", valid)
     assert result.code == 0, result.err
     assert "Validation precision at 1 1.0" in result.out
-    assert f"Labels of {valid} that the model was not trained on and never predicts: c" in result.err
+    assert (
+        f"Labels of {valid} that the model was not trained on and never predicts: c" in result.err
+    )
     report = hashnlp(*arguments, "--valid", valid, "--json").json
-    assert all({"train_loss", "valid_loss", "valid_acc"} <= set(entry) for entry in report["history"])
+    assert all(
+        {"train_loss", "valid_loss", "valid_acc"} <= set(entry) for entry in report["history"]
+    )
 
 
 @pytest.mark.parametrize("stream", [[], ["--stream"]])
@@ -230,11 +316,27 @@ def test_a_file_of_fasttext_with_several_labels(hashnlp: Any, tmp_path: Path) ->
         ("label,text\na,b\na,c\n", [], "expected at least two different labels, got only 'a'"),
         ("label,text\na,b\n", ["--text-column", "body"], "line 1: no column 'body' for the text"),
         ("label,text\na,b\nc\n", [], "line 3: expected 2 fields"),
-        ('{"label": [], "text": "x"}\n' * 3, ["--format", "jsonl"], "expected labeled texts, got no label in 3 rows"),
-        ('[{"text": "a", "label": "b"}]', ["--format", "jsonl"], "got a list. Is the file a JSON array?"),
-        ('[\n{"text": "a"}\n]', ["--format", "jsonl"], 'with df.to_json(path, orient="records", lines=True)'),
+        (
+            '{"label": [], "text": "x"}\n' * 3,
+            ["--format", "jsonl"],
+            "expected labeled texts, got no label in 3 rows",
+        ),
+        (
+            '[{"text": "a", "label": "b"}]',
+            ["--format", "jsonl"],
+            "got a list. Is the file a JSON array?",
+        ),
+        (
+            '[\n{"text": "a"}\n]',
+            ["--format", "jsonl"],
+            'with df.to_json(path, orient="records", lines=True)',
+        ),
         ("3\n", ["--format", "jsonl"], "expected one JSON object on each line, got a number.\n"),
-        ('label,text\n"a,b",x\nb,y\n', ["--label-separator", ",", "--set", "loss=softmax"], "loss='softmax'"),
+        (
+            'label,text\n"a,b",x\nb,y\n',
+            ["--label-separator", ",", "--set", "loss=softmax"],
+            "loss='softmax'",
+        ),
         (None, [], "films.csv does not exist"),
     ],
 )
@@ -271,13 +373,19 @@ def test_validation_texts_do_not_change_the_model(hashnlp: Any, data: Path, tmp_
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("valid", [True, False], ids=["file", "split"])
-def test_early_stopping_keeps_and_names_the_best_epoch(hashnlp: Any, tmp_path: Path, valid: bool) -> None:
+def test_early_stopping_keeps_and_names_the_best_epoch(
+    hashnlp: Any, tmp_path: Path, valid: bool
+) -> None:
     rng = np.random.default_rng(0)
     paths = [tmp_path / "train.csv", tmp_path / "valid.csv"]
     for path in paths:  # random labels: the accuracy goes up and down
-        texts = [" ".join(words) for words in rng.choice(list("abcdefghijklmnop"), (400, 4)).tolist()]
+        texts = [
+            " ".join(words) for words in rng.choice(list("abcdefghijklmnop"), (400, 4)).tolist()
+        ]
         rows = zip(rng.choice(["x", "y"], 400).tolist(), texts, strict=True)
-        path.write_text("label,text\n" + "".join(f"{label},{text}\n" for label, text in rows), encoding="utf-8")
+        path.write_text(
+            "label,text\n" + "".join(f"{label},{text}\n" for label, text in rows), encoding="utf-8"
+        )
     options = ["--early-stopping", "--epochs", 60, *(["--valid", paths[1]] if valid else [])]
     result = hashnlp("train", paths[0], "-m", tmp_path / "m", *options)
     report = hashnlp("info", tmp_path / "m", "--json").json
@@ -288,13 +396,19 @@ def test_early_stopping_keeps_and_names_the_best_epoch(hashnlp: Any, tmp_path: P
     assert f"Stopped after {len(accuracies)} epochs: best epoch {best}" in result.out
     assert f"best epoch {best}" in hashnlp("info", tmp_path / "m").out
     if valid:
-        # The share of naive Bayes, and the shares of the labels for short texts, come after the last epoch.
+        # The share of naive Bayes, and the shares of the labels for short texts, come after the
+        # last epoch.
         assert report["validation"]["accuracy"] == pytest.approx(max(accuracies), abs=0.05)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 def test_ctrl_c_keeps_the_old_model(
-    hashnlp: Any, small: Any, data: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hashnlp: Any,
+    small: Any,
+    data: Path,
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def interrupt(*_: Any, **__: Any) -> None:
         os.kill(os.getpid(), signal.SIGINT)

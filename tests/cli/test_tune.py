@@ -19,10 +19,14 @@ def _small_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules[tune_text_classifier.__module__]
     draw = {"n_buckets": lambda trial: trial.suggest_categorical("n_buckets", [10])}
     monkeypatch.setattr(module, "_FIRST", ())
-    monkeypatch.setattr(module, "_draw", lambda trial, **_: {name: of(trial) for name, of in draw.items()})
+    monkeypatch.setattr(
+        module, "_draw", lambda trial, **_: {name: of(trial) for name, of in draw.items()}
+    )
 
 
-def test_the_best_model_is_saved_with_a_report(hashnlp: Any, data: Path, rows: Any, tmp_path: Path) -> None:
+def test_the_best_model_is_saved_with_a_report(
+    hashnlp: Any, data: Path, rows: Any, tmp_path: Path
+) -> None:
     folder, two = tmp_path / "m", ("--max-trials", 2)
     result = hashnlp("tune", data, "--model", folder, "--seed", 3, "--time", 1000, *two)
     assert result.code == 0, result.err
@@ -42,13 +46,16 @@ def test_the_best_model_is_saved_with_a_report(hashnlp: Any, data: Path, rows: A
     assert (info["validation"]["n_texts"], info["n_texts"]) == (24, 24)
     assert info["tuning"]["params"] == ({} if model.n_buckets == 2**20 else {"n_buckets": 10})
 
-    again = hashnlp("tune", data, "--model", folder, "--seed", 3, "--json", *two)  # continues where all is done
+    # continues where all is done
+    again = hashnlp("tune", data, "--model", folder, "--seed", 3, "--json", *two)
     assert again.code == 0, again.err
     report = again.json
     assert (report["n_trials"], report["n_failed"]) == (2, 0)
     assert report["score"] == info["validation"]["accuracy"]
     assert report["bytes"] == sum(path.stat().st_size for path in folder.iterdir())
-    small = hashnlp("tune", data, "--model", folder, "--seed", 3, "--json", "--max-size", "1MB", *two).json
+    small = hashnlp(
+        "tune", data, "--model", folder, "--seed", 3, "--json", "--max-size", "1MB", *two
+    ).json
     assert (small["n_trials"], small["precision"], small["bytes"] <= 10**6) == (2, "int8", True)
 
 
@@ -67,11 +74,15 @@ def test_the_metric_is_the_figure_of_the_model(hashnlp: Any, data: Path, tmp_pat
     options = ["--metric", "macro-f1", "--max-trials", 1]
     result = hashnlp("tune", data, "-m", tmp_path / "m", *options, "--json")
     score = result.json["score"]
-    assert "Only the default parameters were tried: for a search set a longer --time" in " ".join(result.err.split())
+    assert "Only the default parameters were tried: for a search set a longer --time" in " ".join(
+        result.err.split()
+    )
     card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
     assert "cross-validation, the best of 1 trial |" in card
     assert f"| macro\\_f1 | {score:.6g} |" in card
-    assert f"macro f1 {score:.4f} on 24 texts" in hashnlp("info", tmp_path / "m").out.replace("\n", " ")
+    assert f"macro f1 {score:.4f} on 24 texts" in hashnlp("info", tmp_path / "m").out.replace(
+        "\n", " "
+    )
 
 
 def test_without_optuna_the_install_command_is_printed(
@@ -85,7 +96,10 @@ def test_without_optuna_the_install_command_is_printed(
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
-    [(["--max-size", size], 2, "expected a size such as 1MB or 500kB") for size in ("", "large", "1TB", "-1MB", "0")],
+    [
+        (["--max-size", size], 2, "expected a size such as 1MB or 500kB")
+        for size in ("", "large", "1TB", "-1MB", "0")
+    ],
 )
 def test_arguments_are_checked_before_the_search(
     hashnlp: Any, data: Path, tmp_path: Path, arguments: list[str], code: int, message: str
@@ -122,7 +136,12 @@ def test_an_interruption_says_how_to_continue(
 
 
 def test_sizes_in_decimal_units() -> None:
-    assert [_tune._read_size(text) for text in ("300", "1.5MB", "500 kB", "2g")] == [300, 1_500_000, 500_000, 2 * 10**9]
+    assert [_tune._read_size(text) for text in ("300", "1.5MB", "500 kB", "2g")] == [
+        300,
+        1_500_000,
+        500_000,
+        2 * 10**9,
+    ]
 
 
 def test_a_file_that_is_no_journal_is_refused(hashnlp: Any, data: Path, tmp_path: Path) -> None:

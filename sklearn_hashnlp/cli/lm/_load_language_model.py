@@ -47,7 +47,10 @@ class Lowercase:
             return " ".join(word.lower() if word in unknown else word for word in words)
         for word in unknown:
             if word.lower() in self._vocabulary:
-                self._note(f"{word!r} is unknown to the model, but {word.lower()!r} is not: check the capitals.")
+                self._note(
+                    f"{word!r} is unknown to the model, but {word.lower()!r} is not: check the "
+                    "capitals."
+                )
         return line
 
     def _note(self, text: str) -> None:
@@ -78,7 +81,8 @@ def load_language_model(folder: Path) -> Any:
     model = load_model(folder)
     if not hasattr(model, "perplexity"):
         raise ValueError(
-            f"{folder} is a {type(model).__name__}, not a language model; expected a folder of hashnlp lm train."
+            f"{folder} is a {type(model).__name__}, not a language model; expected a folder of "
+            "hashnlp lm train."
         )
     return model
 
@@ -96,8 +100,12 @@ def check_sentences(path: Path, reading: LineOptions) -> None:
         raise ValueError(no_sentences(path))
 
 
-def sentence_reader(path: Path, reading: LineOptions, *, lowercase: bool = False) -> Callable[[], Iterator[str]]:
+def sentence_reader(
+    path: Path, reading: LineOptions, *, lowercase: bool = False
+) -> Callable[[], Iterator[str]]:
     """Return a function that reads the sentences of a file, for every epoch anew."""
     from sklearn_hashnlp.datasets import stream_paragraphs
 
-    return lambda: (line.lower() if lowercase else line for line in stream_paragraphs(path, **vars(reading)))
+    return lambda: (
+        line.lower() if lowercase else line for line in stream_paragraphs(path, **vars(reading))
+    )

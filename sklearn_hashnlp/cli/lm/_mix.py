@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 @reporting_errors
 def mix(
     models: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Folders of the models to mix, or ARPA files.")
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Folders of the models to mix, or ARPA files."),
     ],
     model: ModelFolder,
     reading: LineOptions,
     screen: Screen,
-    valid: Annotated[Path, typer.Option(metavar="FILE", help="Validation sentences, one per line.")],
+    valid: Annotated[
+        Path, typer.Option(metavar="FILE", help="Validation sentences, one per line.")
+    ],
 ) -> None:
     """Mix language models: the weighted sum of their probabilities, with the best weights on a
     validation file.

@@ -13,11 +13,15 @@ from sklearn_hashnlp.cli.lm._load_language_model import LanguageModelFolder, loa
 def nearest(
     model: LanguageModelFolder,
     screen: Screen,
-    word: str | None = typer.Argument(None, metavar="[WORD]", help="A word, written as in training."),
+    word: str | None = typer.Argument(
+        None, metavar="[WORD]", help="A word, written as in training."
+    ),
     analogy: tuple[str, str, str] | None = typer.Option(
         None, "--analogy", metavar="A B C", help="Words that are to C as B is to A."
     ),
-    top: int = typer.Option(10, "--top", "-k", metavar="K", min=1, help="Print the K most similar words."),
+    top: int = typer.Option(
+        10, "--top", "-k", metavar="K", min=1, help="Print the K most similar words."
+    ),
 ) -> None:
     """Find the most similar words, by the cosine similarity of word vectors.
 
@@ -33,8 +37,8 @@ def nearest(
     language_model = load_language_model(model)
     if not hasattr(language_model, "most_similar"):
         raise ValueError(
-            f"{model} is a {type(language_model).__name__}, which has no word vectors; hashnlp lm nearest needs those "
-            "of an HsigmoidLanguageModel."
+            f"{model} is a {type(language_model).__name__}, which has no word vectors; hashnlp lm "
+            "nearest needs those of an HsigmoidLanguageModel."
         )
     if analogy is not None:
         similar = language_model.analogy(*analogy, n=top)

@@ -23,8 +23,12 @@ def predict(
     file: Path | None = typer.Argument(
         None, metavar="FILE", help="Beginnings of sentences, one a line. Default: stdin."
     ),
-    top: int | None = typer.Option(None, "--top", "-k", metavar="K", min=1, help="Print the K most probable words."),
-    proba: bool = typer.Option(False, "--proba", "-p", help="Print the probability after each word."),
+    top: int | None = typer.Option(
+        None, "--top", "-k", metavar="K", min=1, help="Print the K most probable words."
+    ),
+    proba: bool = typer.Option(
+        False, "--proba", "-p", help="Print the probability after each word."
+    ),
 ) -> None:
     """Predict the next word after each line.
 
@@ -46,10 +50,18 @@ def predict(
         for lines in batches:
             for row in language_model.predict_topk([lowercase(line) for line in lines], top or 1):
                 if screen.as_json:
-                    entries = [{"word": word, "probability": probability} for word, probability in row]
+                    entries = [
+                        {"word": word, "probability": probability} for word, probability in row
+                    ]
                     screen.show_json(entries[0] if top is None else entries[0] | {"top": entries})
                 else:
-                    print(*(f"{word}\t{probability:.4f}" if proba else word for word, probability in row), sep="\t")
+                    print(
+                        *(
+                            f"{word}\t{probability:.4f}" if proba else word
+                            for word, probability in row
+                        ),
+                        sep="\t",
+                    )
             sys.stdout.flush()
 
 
@@ -58,7 +70,9 @@ def evaluate(
     model: LanguageModelFolder,
     screen: Screen,
     reading: LineOptions,
-    file: Path | None = typer.Argument(None, metavar="FILE", help="Lines as for training. Default: stdin."),
+    file: Path | None = typer.Argument(
+        None, metavar="FILE", help="Lines as for training. Default: stdin."
+    ),
     search: Literal["exact", "greedy"] = typer.Option(
         "exact",
         help="exact: the most probable word. greedy: the more probable branch at each node of the tree, which is "
@@ -98,15 +112,22 @@ def evaluate(
         is_greedy = search == "greedy"
         if is_greedy and not hasattr(language_model, "most_similar"):  # not a network
             kind = type(language_model).__name__
-            raise ValueError(f"--search greedy follows the tree of an HsigmoidLanguageModel, not {kind}.")
+            raise ValueError(
+                f"--search greedy follows the tree of an HsigmoidLanguageModel, not {kind}."
+            )
         vocabulary, unknown = language_model.vocabulary_, language_model.special_tokens_[2]
         for lines in batches:
             sentences = [lowercase(line).split() for line in lines]
             contexts = [words[:-1] for words in sentences if words]
             if is_greedy:
-                predictions = iter([[word] for word in language_model.predict(contexts, search).tolist()])
+                predictions = iter(
+                    [[word] for word in language_model.predict(contexts, search).tolist()]
+                )
             else:
-                predictions = ([word for word, _ in row] for row in language_model.predict_topk(contexts, top or 1))
+                predictions = (
+                    [word for word, _ in row]
+                    for row in language_model.predict_topk(contexts, top or 1)
+                )
             for words in sentences:
                 if not words:
                     output = "" if screen.as_json else "\n"
@@ -126,6 +147,8 @@ def evaluate(
         screen.show_json({"hit_rate": rate, "n_hits": n_hits, "n_words": n_words})
     elif rate is not None:
         results = Screen(as_json=False, quiet=False)  # the hit rate is a result
-        results.show(f"Hit rate {rate:.4f} ({n_hits:,} of {counted(n_words, 'word')})", style="bold")
+        results.show(
+            f"Hit rate {rate:.4f} ({n_hits:,} of {counted(n_words, 'word')})", style="bold"
+        )
     else:
         screen.note("No words to predict.")

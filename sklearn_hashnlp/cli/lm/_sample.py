@@ -6,15 +6,23 @@ import typer
 
 from sklearn_hashnlp.cli._errors import reporting_errors
 from sklearn_hashnlp.cli._screen import Screen
-from sklearn_hashnlp.cli.lm._load_language_model import LanguageModelFolder, Lowercase, load_language_model
+from sklearn_hashnlp.cli.lm._load_language_model import (
+    LanguageModelFolder,
+    Lowercase,
+    load_language_model,
+)
 
 
 @reporting_errors
 def sample(
     model: LanguageModelFolder,
     screen: Screen,
-    samples: int = typer.Option(1, "--samples", "-n", metavar="N", min=1, help="Number of sentences."),
-    start: str = typer.Option("", metavar="WORDS", help="First words of each sentence.", show_default=False),
+    samples: int = typer.Option(
+        1, "--samples", "-n", metavar="N", min=1, help="Number of sentences."
+    ),
+    start: str = typer.Option(
+        "", metavar="WORDS", help="First words of each sentence.", show_default=False
+    ),
     max_length: int = typer.Option(100, min=1, help="Maximum number of words of a sentence."),
     seed: int | None = typer.Option(
         None,
@@ -37,7 +45,9 @@ def sample(
     unknown = [word for word in start.split() if word not in language_model.vocabulary_]
     if unknown:
         screen.note(f"Not in the vocabulary of the model: {', '.join(map(repr, unknown))}")
-    for words in language_model.sample(samples, random_state=seed, start=start, max_length=max_length):
+    for words in language_model.sample(
+        samples, random_state=seed, start=start, max_length=max_length
+    ):
         if screen.as_json:
             screen.show_json(words)
         else:

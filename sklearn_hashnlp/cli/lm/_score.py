@@ -19,8 +19,12 @@ def score(
     model: LanguageModelFolder,
     screen: Screen,
     reading: LineOptions,
-    file: Path | None = typer.Argument(None, metavar="FILE", help="Sentences, one per line. Default: stdin."),
-    perplexity: bool = typer.Option(False, "--perplexity", "-p", help="Print only the perplexity of all sentences."),
+    file: Path | None = typer.Argument(
+        None, metavar="FILE", help="Sentences, one per line. Default: stdin."
+    ),
+    perplexity: bool = typer.Option(
+        False, "--perplexity", "-p", help="Print only the perplexity of all sentences."
+    ),
 ) -> None:
     """Compute the log-probability of each sentence, or the perplexity of a file.
 
@@ -72,7 +76,9 @@ def rank(
     model: LanguageModelFolder,
     screen: Screen,
     reading: LineOptions,
-    file: Path | None = typer.Argument(None, metavar="FILE", help="Candidates, one per line. Default: stdin."),
+    file: Path | None = typer.Argument(
+        None, metavar="FILE", help="Candidates, one per line. Default: stdin."
+    ),
 ) -> None:
     """Rank candidate sentences, the best first.
 

@@ -23,11 +23,15 @@ from sklearn_hashnlp.cli.lm._load_language_model import check_sentences, sentenc
 class LanguageOptions(OptionGroup):
     """The options of the command that no other has."""
 
-    valid: Path | None = typer.Option(None, metavar="FILE", help="Validation sentences, scored after every epoch.")
+    valid: Path | None = typer.Option(
+        None, metavar="FILE", help="Validation sentences, scored after every epoch."
+    )
     model_type: Literal["network", "kneser-ney"] = typer.Option(
         "network", help="network: a neural network. kneser-ney: n-gram counts, in seconds."
     )
-    order: int = typer.Option(5, min=2, help="Length of the n-grams: context words and predicted word.")
+    order: int = typer.Option(
+        5, min=2, help="Length of the n-grams: context words and predicted word."
+    )
     lowercase: bool = typer.Option(
         False, "--lowercase", help="Lowercase the sentences; the other commands then do so, too."
     )
@@ -40,7 +44,9 @@ class LanguageOptions(OptionGroup):
         metavar="DIR",
         help="Folder for a checkpoint after every epoch: epoch-00001, ... The last and the best are kept.",
     )
-    resume: bool = typer.Option(False, "--resume", help="Continue the training in --checkpoint-dir, if there is one.")
+    resume: bool = typer.Option(
+        False, "--resume", help="Continue the training in --checkpoint-dir, if there is one."
+    )
     arpa: Path | None = typer.Option(
         None,
         metavar="FILE",
@@ -66,19 +72,28 @@ def _bundles() -> Bundles:
     from sklearn_hashnlp.language import LanguageSchedule, Regularization
     from sklearn_hashnlp.training import EarlyStopping
 
-    stopping = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)  # of early_stopping="valid_loss"
-    return {"early_stopping": stopping, "regularization": Regularization(), "schedule": LanguageSchedule()}
+    # of early_stopping="valid_loss"
+    stopping = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)
+    return {
+        "early_stopping": stopping,
+        "regularization": Regularization(),
+        "schedule": LanguageSchedule(),
+    }
 
 
 @reporting_errors
 def train(
-    data: Annotated[Path, typer.Argument(metavar="FILE", help="Sentences, one per line; also .gz, .bz2, .xz, .zip.")],
+    data: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Sentences, one per line; also .gz, .bz2, .xz, .zip."),
+    ],
     model: ModelFolder,
     options: LanguageOptions,
     training: Training,
     reading: LineOptions,
     screen: Screen,
-    parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
+    # its callback prints and exits
+    parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001
 ) -> None:
     r"""Train a model that predicts the next word on a text file with one sentence per line, and save
     it.
@@ -117,7 +132,9 @@ def train(
     counts = options.model_type == "kneser-ney"
     if counts:
         of_networks = ("max_time", "log_every", "checkpoint_dir", "resume")
-        training.refuse("--model-type kneser-ney", **{name: getattr(options, name) for name in of_networks})
+        training.refuse(
+            "--model-type kneser-ney", **{name: getattr(options, name) for name in of_networks}
+        )
     elif options.arpa is not None:
         raise typer.BadParameter("--arpa needs --model-type kneser-ney.")
     from sklearn_hashnlp.language import HsigmoidLanguageModel, KneserNeyLanguageModel
@@ -130,7 +147,9 @@ def train(
     else:
         language_model = HsigmoidLanguageModel(order=options.order, resume=options.resume)
         folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
-        training.configure(language_model, _bundles(), checkpoint_dir=folder, callbacks=options.callbacks())
+        training.configure(
+            language_model, _bundles(), checkpoint_dir=folder, callbacks=options.callbacks()
+        )
     for path in (data, options.valid):
         if path is not None:
             check_sentences(path, reading)
@@ -149,24 +168,37 @@ def train(
                 language_model.fit(sentences, X_valid=valid)
         except KeyboardInterrupt:
             if language_model.checkpoint_dir is not None:
-                screen.note("Finished epochs are saved as checkpoints; --resume continues from there.")
+                screen.note(
+                    "Finished epochs are saved as checkpoints; --resume continues from there."
+                )
             raise
     seconds = perf_counter() - started
     if options.arpa is not None:  # first, for an error leaves the model of before
         language_model.save_arpa(options.arpa)
     save_model(language_model, model)
-    what, results = _count_results(language_model, valid) if counts else _network_results(language_model)
+    what, results = (
+        _count_results(language_model, valid) if counts else _network_results(language_model)
+    )
     n_words = len(language_model.vocabulary_)
     report = {"model": str(model), "n_words": n_words, "seconds": round(seconds, 3)} | results
-    lines: list[Any] = [f"{what} with a vocabulary of {counted(n_words, 'word')} in {seconds:.1f} s"]
+    lines: list[Any] = [
+        f"{what} with a vocabulary of {counted(n_words, 'word')} in {seconds:.1f} s"
+    ]
     figure = None
     if (perplexity := results["valid_perplexity"]) is not None:
         figure = format_perplexity(math.log(perplexity), 4)
         epoch = f" after epoch {results['epoch']}" if "epoch" in results else ""
-        lines.append(bold(f"Validation perplexity {format_perplexity(math.log(perplexity))}{epoch}"))
-    lines.append(f"Saved in {model}" if options.arpa is None else f"Saved in {model} and {options.arpa}")
+        lines.append(
+            bold(f"Validation perplexity {format_perplexity(math.log(perplexity))}{epoch}")
+        )
+    lines.append(
+        f"Saved in {model}" if options.arpa is None else f"Saved in {model} and {options.arpa}"
+    )
     screen.result(report, lines, figure)
-    samples, scores = "{hashnlp} lm sample --model {path} --samples 5", "{hashnlp} lm score --model {path} FILE"
+    samples, scores = (
+        "{hashnlp} lm sample --model {path} --samples 5",
+        "{hashnlp} lm score --model {path} FILE",
+    )
     screen.next_step("generate sentences, or score some", samples, scores, path=model)
 
 
@@ -184,5 +216,9 @@ def _network_results(network: Any) -> tuple[str, dict[str, Any]]:
 def _count_results(counts: Any, valid: Any) -> tuple[str, dict[str, Any]]:
     """Return what was done, and the n-grams, the discounts and the perplexity."""
     perplexity = None if valid is None else counts.perplexity(valid)
-    results = {"n_ngrams": counts.n_ngrams_, "discounts": counts.discounts_.tolist(), "valid_perplexity": perplexity}
+    results = {
+        "n_ngrams": counts.n_ngrams_,
+        "discounts": counts.discounts_.tolist(),
+        "valid_perplexity": perplexity,
+    }
     return f"Counted {counted(sum(counts.n_ngrams_), 'n-gram')}", results

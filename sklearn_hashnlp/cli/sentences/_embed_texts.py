@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 def embed(
     model: EncoderFolder,
     reading: LineOptions,
-    file: Path | None = typer.Argument(None, metavar="FILE", help="Texts, one per line. Default: stdin."),
+    file: Path | None = typer.Argument(
+        None, metavar="FILE", help="Texts, one per line. Default: stdin."
+    ),
     output: Path | None = typer.Option(
         None, "--output", "-o", metavar="FILE", help="File to save, such as vectors.npy."
     ),
@@ -44,9 +46,13 @@ def embed(
     screen = Screen(as_json=False, quiet=quiet)
     check_text_file(file)  # before torch is loaded
     if output is not None and output.suffix != ".npy":
-        raise typer.BadParameter(f"--output: expected a name that ends in .npy, got {str(output)!r}.")
+        raise typer.BadParameter(
+            f"--output: expected a name that ends in .npy, got {str(output)!r}."
+        )
     if output is not None and not output.parent.is_dir():
-        raise FileNotFoundError(f"{output.parent} does not exist; expected the folder to save {output.name} in.")
+        raise FileNotFoundError(
+            f"{output.parent} does not exist; expected the folder to save {output.name} in."
+        )
     encoder = load_encoder(model, n_jobs=n_jobs)
     vectors = [encoder.transform([])]
     with line_batches(screen, file, reading, bar=True if output is not None else None) as batches:
@@ -55,7 +61,9 @@ def embed(
             if output is not None:
                 vectors.append(rows)
                 continue
-            sys.stdout.writelines(" ".join(f"{value:.6g}" for value in row) + "\n" for row in rows.tolist())
+            sys.stdout.writelines(
+                " ".join(f"{value:.6g}" for value in row) + "\n" for row in rows.tolist()
+            )
             sys.stdout.flush()
     if output is not None:
         import numpy as np
@@ -73,11 +81,15 @@ def search(
     model: EncoderFolder,
     reading: LineOptions,
     screen: Screen,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The texts to search, one per line.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The texts to search, one per line.")
+    ],
     queries: list[str] | None = typer.Argument(
         None, metavar="[QUERY]...", help="What to search for. Default: lines of stdin."
     ),
-    top: int = typer.Option(10, "--top", metavar="K", min=1, help="Number of results of each query."),
+    top: int = typer.Option(
+        10, "--top", metavar="K", min=1, help="Number of results of each query."
+    ),
     vectors: Path | None = typer.Option(
         None, metavar="FILE", help="Vectors of the texts, saved by hashnlp sentences embed."
     ),
@@ -110,8 +122,12 @@ def search(
             asked = [line for line in lines if line.strip() or queries]
             if asked:
                 indices, similarities = encoder.most_similar(asked, matrix, k=top)
-                for query, row, values in zip(asked, indices.tolist(), similarities.tolist(), strict=True):
-                    found = [(value, *texts[index]) for index, value in zip(row, values, strict=True)]
+                for query, row, values in zip(
+                    asked, indices.tolist(), similarities.tolist(), strict=True
+                ):
+                    found = [
+                        (value, *texts[index]) for index, value in zip(row, values, strict=True)
+                    ]
                     _show(screen, query, found, with_query=queries is None or len(queries) > 1)
                 sys.stdout.flush()
 
@@ -133,13 +149,15 @@ def _read_texts(
     wanted, shape = (len(lines), parts[0].shape[1]), getattr(vectors, "shape", "another shape")
     if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or shape != wanted:
         raise ValueError(
-            f"--vectors has vectors of shape {shape}; expected {wanted} of float32 for these texts and this encoder. "
-            "Compute them again with hashnlp sentences embed."
+            f"--vectors has vectors of shape {shape}; expected {wanted} of float32 for these texts "
+            "and this encoder. Compute them again with hashnlp sentences embed."
         )
     rows = [row for row, line in enumerate(lines) if line.strip()]
     if not rows:
         raise ValueError(f"{file} has no text to search; expected one text per line.")
-    return [(row + 1, lines[row]) for row in rows], vectors if len(rows) == len(lines) else vectors[rows]
+    return [(row + 1, lines[row]) for row in rows], vectors if len(rows) == len(lines) else vectors[
+        rows
+    ]
 
 
 def _read_vectors(path: Path) -> Any:
@@ -155,10 +173,14 @@ def _read_vectors(path: Path) -> Any:
         raise ValueError(f"{path} is not a NumPy array; expected {expected}.") from error
 
 
-def _show(screen: Screen, query: str, found: list[tuple[float, int, str]], *, with_query: bool) -> None:
+def _show(
+    screen: Screen, query: str, found: list[tuple[float, int, str]], *, with_query: bool
+) -> None:
     """Print the lines that are similar to a query."""
     if screen.as_json:
-        results = [{"similarity": value, "line": number, "text": text} for value, number, text in found]
+        results = [
+            {"similarity": value, "line": number, "text": text} for value, number, text in found
+        ]
         screen.show_json({"query": query, "results": results})
         return
     prefix = f"{one_field(query)}\t" if with_query else ""

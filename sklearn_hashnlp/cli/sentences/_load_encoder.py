@@ -8,7 +8,10 @@ from typing import Annotated, Any
 import typer
 
 EncoderFolder = Annotated[
-    Path, typer.Option("--model", "-m", metavar="DIR", help="Folder of the encoder, of hashnlp sentences train.")
+    Path,
+    typer.Option(
+        "--model", "-m", metavar="DIR", help="Folder of the encoder, of hashnlp sentences train."
+    ),
 ]
 Threads = Annotated[int, typer.Option("--n-jobs", "-j", min=1, help="Number of threads.")]
 
@@ -20,8 +23,8 @@ def load_encoder(folder: Path, *, n_jobs: int) -> Any:
     model: Any = load_model(folder)
     if not hasattr(model, "most_similar") or not hasattr(model, "transform"):
         raise ValueError(
-            f"{folder} is a {type(model).__name__}, not a sentence encoder; expected a folder of hashnlp sentences "
-            "train."
+            f"{folder} is a {type(model).__name__}, not a sentence encoder; expected a folder of "
+            "hashnlp sentences train."
         )
     model.n_jobs = n_jobs
     return model

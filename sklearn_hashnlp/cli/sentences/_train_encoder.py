@@ -36,17 +36,22 @@ def _bundles() -> Bundles:
 def train(
     data: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Paragraphs, or a dump of Wikipedia (.xml); also .gz, .bz2, .xz, .zip."),
+        typer.Argument(
+            metavar="FILE",
+            help="Paragraphs, or a dump of Wikipedia (.xml); also .gz, .bz2, .xz, .zip.",
+        ),
     ],
     model: EncoderFolder,
     training: Training,
     reading: LineOptions,
     screen: Screen,
     paragraphs: Paragraph = typer.Option(
-        "line", help="line: every line is a paragraph. block: paragraphs are separated by blank lines."
+        "line",
+        help="line: every line is a paragraph. block: paragraphs are separated by blank lines.",
     ),
     n_jobs: Threads = 1,
-    parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001 - its callback prints and exits
+    # its callback prints and exits
+    parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001
 ) -> None:
     """Train a sentence encoder on the paragraphs of a text file, and save it.
 
@@ -95,21 +100,34 @@ def train(
     screen.next_step("search a file, one text per line", command, path=model)
 
 
-def _read_paragraphs(screen: Screen, data: Path, reading: LineOptions, kind: Paragraph) -> list[list[str]]:
+def _read_paragraphs(
+    screen: Screen, data: Path, reading: LineOptions, kind: Paragraph
+) -> list[list[str]]:
     """Return the sentences of each paragraph."""
     from sklearn_hashnlp.datasets import stream_paragraphs, stream_wikipedia
     from sklearn_hashnlp.text import split_sentences
 
     is_dump = data.name.endswith((".xml", ".xml.bz2", ".xml.gz", ".xml.xz", ".xml.zip"))
     with screen.bar(f"Reading {data.name}"), screen.warnings_as_notes():
-        paragraphs = stream_wikipedia(data) if is_dump else stream_paragraphs(data, paragraph=kind, **vars(reading))
+        paragraphs = (
+            stream_wikipedia(data)
+            if is_dump
+            else stream_paragraphs(data, paragraph=kind, **vars(reading))
+        )
         texts = [split_sentences(text) for text in paragraphs]
     if not texts:
         raise ValueError(f"{data} has no text to train on.")
     n_sentences = sum(map(len, texts))
-    separated = "of a dump" if is_dump else "a line each" if kind == "line" else "separated by blank lines"
-    numbers = f"{counted(len(texts), 'paragraph')}, {separated}, with {counted(n_sentences, 'sentence')}"
+    separated = (
+        "of a dump" if is_dump else "a line each" if kind == "line" else "separated by blank lines"
+    )
+    numbers = (
+        f"{counted(len(texts), 'paragraph')}, {separated}, with {counted(n_sentences, 'sentence')}"
+    )
     screen.note(f"Read {numbers} from {data}")
     if kind == "line" and not is_dump and n_sentences == len(texts) > 1:
-        screen.note("Every line is one sentence. If blank lines separate paragraphs, use --paragraphs block.")
+        screen.note(
+            "Every line is one sentence. If blank lines separate paragraphs, use --paragraphs "
+            "block."
+        )
     return texts

@@ -26,7 +26,9 @@ SMALL += ["--set", "embedding_dim=4", "--set", "hidden_size=8", "--set", "batch_
 SIZES = {"order": 3, "embedding_dim": 4, "hidden_size": 8, "batch_size": 32, "max_epochs": 2}
 
 
-def test_the_saved_model_is_that_of_fit(hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path) -> None:
+def test_the_saved_model_is_that_of_fit(
+    hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path
+) -> None:
     result = hashnlp("lm", "train", sentences, "--model", tmp_path / "m", *SMALL, "--seed", 7)
     assert result.code == 0, result.err
     assert "Trained 2 epochs with a vocabulary of 12 words" in result.out
@@ -41,12 +43,34 @@ def test_the_saved_model_is_that_of_fit(hashnlp: Any, sentences: Path, corpus: l
 
 def test_defaults_are_those_of_the_estimator(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m").code == 0
-    assert load_model(tmp_path / "m").get_params() == HsigmoidLanguageModel(random_state=0).get_params()
+    assert (
+        load_model(tmp_path / "m").get_params()
+        == HsigmoidLanguageModel(random_state=0).get_params()
+    )
 
 
 def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
-    options = ["--learning-rate", 0.01, "--seed", 5, "--device", "auto", "--checkpoint-dir", tmp_path / "p", "--resume"]
-    options += ["--max-time", 60, "--log-every", 1, "--set", "tree=cluster", "--set", "regularization__dropout=0.5"]
+    options = [
+        "--learning-rate",
+        0.01,
+        "--seed",
+        5,
+        "--device",
+        "auto",
+        "--checkpoint-dir",
+        tmp_path / "p",
+        "--resume",
+    ]
+    options += [
+        "--max-time",
+        60,
+        "--log-every",
+        1,
+        "--set",
+        "tree=cluster",
+        "--set",
+        "regularization__dropout=0.5",
+    ]
     options += ["--set", "early_stopping__patience=3", "--set", "schedule__decay=constant"]
     result = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *options)
     assert result.code == 0, result.err
@@ -69,8 +93,21 @@ def test_every_option_reaches_the_model(hashnlp: Any, sentences: Path, tmp_path:
     assert (limit.seconds, log.every) == (60.0, 2)
 
 
-def test_validation_log_and_json(hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path) -> None:
-    arguments = ["lm", "train", sentences, "--model", tmp_path / "m", *SMALL, "--valid", sentences, "--log-every", 2]
+def test_validation_log_and_json(
+    hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path
+) -> None:
+    arguments = [
+        "lm",
+        "train",
+        sentences,
+        "--model",
+        tmp_path / "m",
+        *SMALL,
+        "--valid",
+        sentences,
+        "--log-every",
+        2,
+    ]
     result = hashnlp(*arguments)
     assert result.code == 0, result.err
     assert "  step 2   training perplexity" in result.err
@@ -85,17 +122,29 @@ def test_validation_log_and_json(hashnlp: Any, sentences: Path, corpus: list[str
     assert report["model"] == str(tmp_path / "m")
 
 
-def test_early_stopping_reports_the_best_epoch(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+def test_early_stopping_reports_the_best_epoch(
+    hashnlp: Any, sentences: Path, tmp_path: Path
+) -> None:
     (tmp_path / "other.txt").write_text("mat the on sat cat the\n" * 3)
     arguments = [
-        *(*SMALL, "--epochs", 60, "--set", "schedule__decay=constant", "--valid", tmp_path / "other.txt"),
+        *(
+            *SMALL,
+            "--epochs",
+            60,
+            "--set",
+            "schedule__decay=constant",
+            "--valid",
+            tmp_path / "other.txt",
+        ),
         *("--set", "early_stopping=valid_loss", "--set", "early_stopping__patience=3"),
     ]
     report = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *arguments, "--json").json
     losses = [entry["valid_perplexity"] for entry in report["history"]]
     assert len(losses) == report["epoch"] + 3 < 60
     assert report["valid_perplexity"] == min(losses) == losses[report["epoch"] - 1]
-    perplexity = hashnlp("lm", "score", "-m", tmp_path / "m", tmp_path / "other.txt", "--perplexity").out
+    perplexity = hashnlp(
+        "lm", "score", "-m", tmp_path / "m", tmp_path / "other.txt", "--perplexity"
+    ).out
     assert float(perplexity) == pytest.approx(min(losses), abs=1e-3)
     arguments += ["--set", "early_stopping__restore_best=False"]
     report = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *arguments, "--json").json
@@ -105,20 +154,44 @@ def test_early_stopping_reports_the_best_epoch(hashnlp: Any, sentences: Path, tm
 def test_checkpoints_are_saved_and_training_is_resumed(
     hashnlp: Any, sentences: Path, corpus: list[str], tmp_path: Path
 ) -> None:
-    kept = ["--set", f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')", "--quiet", "--set", "schedule__decay=constant"]
+    kept = [
+        "--set",
+        f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')",
+        "--quiet",
+        "--set",
+        "schedule__decay=constant",
+    ]
     assert hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept).code == 0
-    assert sorted(path.name for path in (tmp_path / "p").iterdir()) == ["epoch-00001", "epoch-00002"]
+    assert sorted(path.name for path in (tmp_path / "p").iterdir()) == [
+        "epoch-00001",
+        "epoch-00002",
+    ]
     again = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept)
     assert again.code == 1
-    assert "already has epoch-00001. Set resume=True to continue the training in it, or give another" in again.err
+    assert (
+        "already has epoch-00001. Set resume=True to continue the training in it, or give another"
+        in again.err
+    )
     result = hashnlp(
-        "lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept, "--epochs", 4, "--set", "resume=True"
+        "lm",
+        "train",
+        sentences,
+        "-m",
+        tmp_path / "m",
+        *SMALL,
+        *kept,
+        "--epochs",
+        4,
+        "--set",
+        "resume=True",
     )
     assert result.code == 0, result.err
     sizes = SIZES | {"max_epochs": 4, "schedule": LanguageSchedule("constant")}
     expected = HsigmoidLanguageModel(**sizes, random_state=0).fit(corpus)
     for folder in (tmp_path / "m", tmp_path / "p" / "epoch-00004"):
-        np.testing.assert_array_equal(load_model(folder).score_samples(corpus), expected.score_samples(corpus))
+        np.testing.assert_array_equal(
+            load_model(folder).score_samples(corpus), expected.score_samples(corpus)
+        )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
@@ -134,7 +207,8 @@ def test_an_interrupt_leaves_finished_epochs_and_no_model(
     result = hashnlp(*arguments, "--set", f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')")
     assert result.code == 130
     assert result.err.endswith(
-        "Finished epochs are saved as checkpoints; --resume continues from there.\n\nhashnlp: interrupted.\n"
+        "Finished epochs are saved as checkpoints; --resume continues from there.\n\nhashnlp: "
+        "interrupted.\n"
     )
     assert not (tmp_path / "m").exists()
     assert [path.name for path in (tmp_path / "p").iterdir()] == ["epoch-00001"]
@@ -143,7 +217,18 @@ def test_an_interrupt_leaves_finished_epochs_and_no_model(
 def test_a_training_that_diverges_is_an_error_and_the_old_model_stays(
     hashnlp: Any, sentences: Path, tmp_path: Path
 ) -> None:
-    command = ("lm", "train", sentences, "--model", tmp_path / "m", *SMALL, "--epochs", 1, "--set", "batch_size=8")
+    command = (
+        "lm",
+        "train",
+        sentences,
+        "--model",
+        tmp_path / "m",
+        *SMALL,
+        "--epochs",
+        1,
+        "--set",
+        "batch_size=8",
+    )
     result = hashnlp(*command)
     assert "Trained 1 epoch with" in result.out
     before = {path.name: path.read_bytes() for path in (tmp_path / "m").iterdir()}
@@ -156,7 +241,9 @@ def test_a_training_that_diverges_is_an_error_and_the_old_model_stays(
 
 
 @pytest.mark.parametrize("compressed", [True, False], ids=["gzip", "pipe"])
-def test_a_compressed_file_and_a_pipe_are_read(hashnlp: Any, sentences: Path, tmp_path: Path, compressed: bool) -> None:
+def test_a_compressed_file_and_a_pipe_are_read(
+    hashnlp: Any, sentences: Path, tmp_path: Path, compressed: bool
+) -> None:
     path, content = tmp_path / ("text.gz" if compressed else "pipe"), sentences.read_bytes()
     if compressed:
         path.write_bytes(gzip.compress(content))
@@ -217,7 +304,9 @@ def test_wrong_usage_is_an_error_before_anything_is_read(
     assert message in " ".join(result.err.replace("│", " ").split())
 
 
-def test_a_folder_of_other_files_is_an_error_before_training(hashnlp: Any, sentences: Path, tmp_path: Path) -> None:
+def test_a_folder_of_other_files_is_an_error_before_training(
+    hashnlp: Any, sentences: Path, tmp_path: Path
+) -> None:
     result = hashnlp("lm", "train", sentences, "-m", tmp_path, *SMALL)
     assert result.code == 1
     assert "but no model" in result.err
