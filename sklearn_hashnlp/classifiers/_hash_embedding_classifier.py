@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from sklearn_hashnlp._constraints import is_integer
 from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._calibration import Calibration
@@ -27,18 +26,15 @@ from sklearn_hashnlp.classifiers._losses import (
     make_loss,
     takes_soft_labels,
 )
-from sklearn_hashnlp.classifiers._net_classifier import (
-    CLASSIFIER_TRAINING,
-    ClassWeight,
-    Monitor,
-)
+from sklearn_hashnlp.classifiers._net_classifier import CLASSIFIER_TRAINING, ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
     SolverChoice,
     adds_log_odds,
     automatic_loss,
+    check_parameters,
     choose_solver,
+    net_architecture,
     resolve_batch_size,
-    resolve_embedding_dim,
     resolve_epochs,
     trains_to_convergence,
     warn_of_printers,
@@ -60,7 +56,6 @@ from sklearn_hashnlp.training._settings import (
     Seeds,
     TrainingSettings,
     as_schedule,
-    check_training_parameters,
 )
 from sklearn_hashnlp.trees import SoftmaxTree
 from sklearn_hashnlp.trees._tree_builders import ClassTree, class_tree
@@ -69,7 +64,6 @@ if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
 _MAX_UNHASHED = 2**27  # columns with a row each: not a table of gigabytes by mistake
-_POOL_STD = 0.1  # as in the reference implementation
 # of further training: after a fit of few rows, learning rates are still large
 _MIN_ROWS_PER_STEP = 64
 
@@ -103,21 +97,19 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         32, from 1,024 classes on their square root but at most 128; rounded up to a multiple of 4.
         With hidden layers 20.
     aggregation : {"sum", "concat", "median"}, default="sum"
-        How the component vectors are combined. Ignored by ``variant="standard"``. The median
-        selects ``"sgd"``.
+        How the component vectors are combined. Ignored by ``variant="standard"``.
     normalize : {None, "l1", "l2"}, default="l2"
         Norm of a row's values times importance weights by which the sum of its embeddings is
-        divided; None does not normalize, as the reference implementation, and selects ``"sgd"``.
+        divided; None does not normalize, as the reference implementation.
     embedding : EmbeddingTables or None, default=None
         How the tables start, and whether they are trained: an :class:`EmbeddingTables`, None with
         its defaults.
     hidden_layer_sizes : tuple of int, default=()
         Sizes of the hidden layers between document vector and output, each with batch normalization
-        and ReLU; the reference implementation has (1000, 1000, 1000). They select ``"sgd"``, see
-        ``solver``.
+        and ReLU; the reference implementation has (1000, 1000, 1000).
     ngram_dropout : (int, int) or None, default=None
         In training each row keeps a random number of its columns, between these two inclusive; rows
-        with fewer columns keep all. The reference implementation has (4, 99). Selects ``"sgd"``.
+        with fewer columns keep all. The reference implementation has (4, 99).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid", "soft_softmax"}, default="softmax"
         - ``"auto"``: ``"ova"`` in multi-label classification; else ``"hinge"`` with at most 256
           classes and fewer than 20,000 rows, or 30,000 of two classes, or up to 200,000 of 16 to
@@ -172,25 +164,22 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         over-confident. With both, and with ``loss="hsigmoid"``, only rows of length 0 have the
         class shares, see Notes. ``partial_fit`` and ``warm_start`` update both numbers.
     optimizer : {"adagrad", "adam"}, default="adagrad"
-        Row-wise AdaGrad; or Adam, which selects ``"sgd"``, and needs a smaller ``learning_rate``
-        (0.001 in [2]_).
+        Row-wise AdaGrad; or Adam, which needs a smaller ``learning_rate`` (0.001 in [2]_).
     learning_rate : float, default=0.2
-        Learning rate; a value other than the default selects ``"sgd"``. With AdaGrad, hidden and
-        output layers use a tenth of it if there are hidden layers. The ``n_hashes`` vectors of a
-        column share it, if they start as zeros.
+        Learning rate. With AdaGrad, hidden and output layers use a tenth of it if there are hidden
+        layers. The ``n_hashes`` vectors of a column share it, if they start as zeros.
     schedule : Schedule, "auto" or None, default="auto"
         How the learning rate changes, and whether weights are averaged: a
         :class:`~sklearn_hashnlp.training.Schedule`. ``"auto"`` is a constant learning rate and
-        ``average=True``; None a constant learning rate without average. All others than ``"auto"``
-        select ``"sgd"``.
+        ``average=True``; None a constant learning rate without average.
     max_epochs : int or "auto", default="auto"
-        Number of epochs; a number selects ``"sgd"``. ``"auto"``: from 20,000 rows on 1, or 20 with
-        ``early_stopping``. With fewer rows the first steps of AdaGrad are small, and training ends
-        when its loss no longer falls or is below a hundredth, or by ``early_stopping``, after at
-        most 100 epochs or 500 steps; 20 with a linear decay.
+        Number of epochs. ``"auto"``: from 20,000 rows on 1, or 20 with ``early_stopping``. With
+        fewer rows the first steps of AdaGrad are small, and training ends when its loss no longer
+        falls or is below a hundredth, or by ``early_stopping``, after at most 100 epochs or 500
+        steps; 20 with a linear decay.
     batch_size : int or "auto", default="auto"
-        Rows per batch; a number selects ``"sgd"``. ``"auto"``: the power of two nearest to a 128th
-        of the rows, from 32 to 256; 32 in ``partial_fit``.
+        Rows per batch. ``"auto"``: the power of two nearest to a 128th of the rows, from 32 to 256;
+        32 in ``partial_fit``.
     early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
         Whether to stop training when a metric on a validation set, taken from the training rows, no
         longer improves, and keep the weights of the best epoch: accuracy (of a whole row of an
@@ -202,8 +191,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         Whether ``fit`` continues training from the weights of the previous call. The labels and the
         net's hyper-parameters must be the same.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its
-        device.
+        Device to compute on; "auto" is a CUDA device if there is one. A net stays on its device.
     callbacks : list of skorch callbacks and functions, or None, default=None
         Passed to skorch: callbacks, their classes, or pairs of a name and either. They see the
         indices of the labels in ``classes_``. Gradients are sparse: they cannot be clipped, and
@@ -309,6 +297,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     """
 
     _text_classifier: ClassVar[str] = "make_text_classifier()"
+    _check_parameters = check_parameters
+    _architecture = net_architecture
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_TRAINING | {
         "variant": [literal_options(Variant)],
         "n_buckets": [Interval(Integral, 1, 2**31 - 1, closed="both")],
@@ -470,24 +460,6 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         """
         return self._learn(X, y, sample_weight, classes=classes, partial=True)
 
-    def _check_parameters(self) -> None:
-        """Check what the declared constraints cannot express."""
-        name = type(self).__name__
-        check_training_parameters(self)
-        if self.hidden_layer_sizes and self.batch_size == 1:
-            raise ValueError(
-                f"The 'batch_size' parameter of {name} must be at least 2 with "
-                "'hidden_layer_sizes', whose batch normalization compares the rows of a batch. "
-                f"Got {self.batch_size!r} instead."
-            )
-        pair = self.ngram_dropout
-        is_pair = pair is None or (len(pair) == 2 and all(map(is_integer, pair)))
-        if not is_pair or (pair is not None and not 1 <= pair[0] <= pair[1] <= MAX_INTEGER):
-            raise ValueError(
-                f"The 'ngram_dropout' parameter of {name} must be None or (fewest, most), two "
-                f"integers with 1 <= fewest <= most <= {MAX_INTEGER}. Got {pair!r} instead."
-            )
-
     def _validate_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float32, multi_output=True, reset=reset
@@ -512,33 +484,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         if self.loss == TreeLoss.name:
             counts = n_classes if y is None else np.unique(y, return_counts=True)[1]
             tree = class_tree(self.tree, counts, seed=seeds.module, caller=type(self).__name__)
-        return make_net(self._architecture(n_classes, seeds.hash), device, tree).initialized(
-            seeds.module
-        )
-
-    def _architecture(self, n_classes: int, hash_seed: int) -> dict[str, Any]:
-        """Return the arguments of the net's module."""
-        tables, hidden_layers = self._tables(), bool(self.hidden_layer_sizes)
-        return {
-            "hash_rows": bool(tables.hash_rows),
-            "num_embeddings": int(self.n_embeddings if tables.hash_rows else self.n_features_in_),
-            "num_buckets": int(self.n_buckets),
-            "embedding_dim": resolve_embedding_dim(
-                self.embedding_dim, n_classes, hidden_layers=hidden_layers
-            ),
-            "num_hashes": int(self.n_hashes),
-            "variant": self.variant,
-            "aggregation": self.aggregation,
-            "append_weight": bool(tables.append_weight),
-            "normalize": self.normalize,
-            "importance_init": 1.0 if tables.importance_init == "ones" else 0.0,
-            "pool_std": _POOL_STD
-            if tables.importance_init == "zeros" and self.variant != "standard"
-            else 0.0,
-            "hash_seed": hash_seed,
-            "hidden_sizes": [int(size) for size in self.hidden_layer_sizes],
-            "num_classes": n_classes,
-        }
+        net = make_net(self._architecture(n_classes, seeds.hash), device, tree)
+        return net.initialized(seeds.module)
 
     def _check_architecture(self) -> None:
         net = self.net_.architecture()
@@ -556,14 +503,11 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     def _choose_loss(self, labels: Labels, rows: SparseRows | None, *, continues: bool) -> LossName:
         if self.loss != "auto":
             return self.loss
-        return (
-            self._loss.name
-            if continues
-            else automatic_loss(rows, len(labels.classes), multilabel=labels.multilabel)
-        )
+        if continues:
+            return self._loss.name
+        return automatic_loss(rows, len(labels.classes), multilabel=labels.multilabel)
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
-        """Return the training settings; those that are "auto" depend on the number of rows."""
         schedule, stopping = as_schedule(self.schedule, Schedule(average=True)), self._stopping()
         options: dict[str, Any] = {"batch_size": self.batch_size, "decay": schedule.decay}
         return TrainingSettings.of(
@@ -580,12 +524,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         )
 
     def _batch_options(self, net: SparseNet) -> dict[str, Any]:
-        from torch import nn
-
         return {
-            "smallest": 2
-            if any(isinstance(layer, nn.BatchNorm1d) for layer in net.module_.head)
-            else 1,
+            "smallest": 2 if self.hidden_layer_sizes else 1,  # of batch normalization
             "dropout": self.ngram_dropout and tuple(map(int, self.ngram_dropout)),
         }
 
@@ -609,13 +549,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             rows, self._tables(), calibration.n_rows, divisor, starts=starts
         )
         self.solver_ = "sgd"
-        sums = None
-        eps = None
-        if (
-            starts
-            and not settings.partial
-            and adds_log_odds(self.get_params(), loss.name, len(rows))
-        ):
+        sums = eps = None
+        has_all_rows = starts and not settings.partial
+        if has_all_rows and adds_log_odds(self.get_params(), loss.name, len(rows)):
             sums = sum_by_label(net.linear_arrays(), rows)
         if settings.to_convergence and starts and not self.hidden_layer_sizes:
             eps = net.damped(loss, settings, class_shares(calibration.class_counts))
@@ -637,30 +573,23 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         warn_of_printers(self.callbacks, caller=name)
         begin_without_epochs(self)
         start = perf_counter()
-        calibration = Calibration.of(rows, n_classes, calibrate=self.calibrate)
-        architecture = self._architecture(n_classes, seeds.hash)
-        architecture["embedding_dim"] = resolve_embedding_dim(
-            self.embedding_dim, n_classes, largest=n_classes
-        )
         model, minimum, self._idf_divisor = fit_dual(
-            architecture,
+            self._architecture(n_classes, seeds.hash, largest_dim=n_classes),
             rows,
             make_loss(loss),
-            calibration,
+            Calibration.of(rows, n_classes, calibrate=self.calibrate),
             importance_init=self._tables().importance_init,
             learning_rate=self.learning_rate,
             rows_per_step=resolve_batch_size(self.batch_size, len(rows)),
             seed=seeds.of_order(0),
             calibrate=self.calibrate,
         )
+        objective, gap = minimum.objective, minimum.duality_gap
         if self.verbose:
-            print(
-                f"Dual coordinate descent: objective {minimum.objective:.6g}, duality gap "
-                f"{minimum.duality_gap:.1e}"
-            )
+            print(f"Dual coordinate descent: objective {objective:.6g}, duality gap {gap:.1e}")
         self._tree_name, self.solver_ = None, "dual"
         self._keep_labels(labels)
-        record = {"epoch": 1, "objective": minimum.objective, "duality_gap": minimum.duality_gap}
+        record = {"epoch": 1, "objective": objective, "duality_gap": gap}
         self._keep_model(model, [record | {"dur": perf_counter() - start}])
         return True
 

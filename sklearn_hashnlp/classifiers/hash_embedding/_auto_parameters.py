@@ -1,4 +1,4 @@
-"""Values of "auto" of HashEmbeddingClassifier: loss, solver, dimension, epochs, batch size."""
+"""Parameters of HashEmbeddingClassifier: values of "auto", checks, the architecture of the net."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from sklearn_hashnlp._sklearn import level_of_user
+from sklearn_hashnlp._constraints import is_integer
+from sklearn_hashnlp._sklearn import MAX_INTEGER, level_of_user
 from sklearn_hashnlp.classifiers._losses import LossName, SquaredHingeLoss
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.training._fit_task import is_report
-from sklearn_hashnlp.training._settings import Decay
+from sklearn_hashnlp.training._settings import Decay, check_training_parameters
 
 SolverName: TypeAlias = Literal["dual", "sgd"]
 SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
@@ -36,6 +37,62 @@ _OFF: Mapping[str, Any] = {  # parameters of stochastic gradients, with their de
     "optimizer": "adagrad",
     "learning_rate": 0.2,
 }
+_POOL_STD = 0.1  # as in the reference implementation
+_DIM_WITH_HIDDEN_LAYERS = 20
+_LARGEST_DIM = 32  # up to 1024 classes
+_MOST_EPOCHS, _MOST_STEPS = 100, 500
+# with early stopping of many rows, and of a learning rate that decays over all epochs
+_PLANNED_EPOCHS = 20
+_MANY_ROWS_OF_ONE_EPOCH = 20_000  # with more, a second epoch does not improve the accuracy
+
+
+def check_parameters(estimator: Any) -> None:
+    """Check what the declared constraints cannot express."""
+    name, pair = type(estimator).__name__, estimator.ngram_dropout
+    check_training_parameters(estimator)
+    if estimator.hidden_layer_sizes and estimator.batch_size == 1:
+        raise ValueError(
+            f"The 'batch_size' parameter of {name} must be at least 2 with 'hidden_layer_sizes', "
+            "whose batch normalization compares the rows of a batch. Got "
+            f"{estimator.batch_size!r} instead."
+        )
+    is_pair = pair is None or (len(pair) == 2 and all(map(is_integer, pair)))
+    if not is_pair or (pair is not None and not 1 <= pair[0] <= pair[1] <= MAX_INTEGER):
+        raise ValueError(
+            f"The 'ngram_dropout' parameter of {name} must be None or (fewest, most), two "
+            f"integers with 1 <= fewest <= most <= {MAX_INTEGER}. Got {pair!r} instead."
+        )
+
+
+def net_architecture(
+    estimator: Any, n_classes: int, hash_seed: int, *, largest_dim: int = _LARGEST_DIM
+) -> dict[str, Any]:
+    """Return the arguments of the net's module."""
+    tables: EmbeddingTables = estimator.embedding or EmbeddingTables()
+    starts_at_zero = tables.importance_init == "zeros" and estimator.variant != "standard"
+    hidden_sizes = [int(size) for size in estimator.hidden_layer_sizes]
+    n_rows = estimator.n_embeddings if tables.hash_rows else estimator.n_features_in_
+    return {
+        "hash_rows": bool(tables.hash_rows),
+        "num_embeddings": int(n_rows),
+        "num_buckets": int(estimator.n_buckets),
+        "embedding_dim": resolve_embedding_dim(
+            estimator.embedding_dim,
+            n_classes,
+            hidden_layers=bool(hidden_sizes),
+            largest=largest_dim,
+        ),
+        "num_hashes": int(estimator.n_hashes),
+        "variant": estimator.variant,
+        "aggregation": estimator.aggregation,
+        "append_weight": bool(tables.append_weight),
+        "normalize": estimator.normalize,
+        "importance_init": 1.0 if tables.importance_init == "ones" else 0.0,
+        "pool_std": _POOL_STD if starts_at_zero else 0.0,
+        "hash_seed": hash_seed,
+        "hidden_sizes": hidden_sizes,
+        "num_classes": n_classes,
+    }
 
 
 def automatic_loss(rows: SparseRows | None, n_classes: int, *, multilabel: bool) -> LossName:
@@ -159,14 +216,6 @@ def _only_show(callbacks: list[Any] | None, *, printers: bool = True) -> bool:
     from sklearn_hashnlp.training._callbacks import only_show  # imports torch, as the callbacks did
 
     return only_show(callbacks, printers=printers)
-
-
-_DIM_WITH_HIDDEN_LAYERS = 20
-_LARGEST_DIM = 32  # up to 1024 classes
-_MOST_EPOCHS, _MOST_STEPS = 100, 500
-# with early stopping of many rows, and of a learning rate that decays over all epochs
-_PLANNED_EPOCHS = 20
-_MANY_ROWS_OF_ONE_EPOCH = 20_000  # with more, a second epoch does not improve the accuracy
 
 
 def resolve_embedding_dim(
