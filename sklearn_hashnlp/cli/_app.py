@@ -1,4 +1,4 @@
-"""The ``hashnlp`` command and its subcommands; only the module of the command that is run is imported."""
+"""The ``hashnlp`` command and its subcommands; a command imports its module alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ _COMMANDS = {  # in the order of the help: the module and the function
 _COMPLETION = "_HASHNLP_COMPLETE"  # set by the shell where it asks for completions
 
 _HELP = """\
-Train and use text classifiers, language models and sentence encoders. No vocabulary and no GPU is needed.
+Train and use text classifiers, language models and sentence encoders. No vocabulary and no GPU is \
+needed.
 
 \b
   hashnlp demo                            train and test on text you have
@@ -58,7 +59,8 @@ Options of a command: hashnlp train --help
 
 _GROUPS = {
     "lm": """\
-Train a language model on a text file, predict and write next words, score and rank sentences, find similar words.
+Train a language model on a text file, predict and write next words, score and rank sentences, \
+find similar words.
 
 \b
   hashnlp lm train train.txt -m lm              train on a sentence per line
@@ -71,8 +73,8 @@ Train a language model on a text file, predict and write next words, score and r
   hashnlp lm nearest -m lm monday               find similar words
   hashnlp lm mix lm1 lm2 --valid v.txt -m lm    mix models
 
-Text files have one sentence per line, words separated by spaces. Words are used as they are written: separate \
-punctuation first, and train with --lowercase unless capitals matter.
+Text files have one sentence per line, words separated by spaces. Words are used as they are written: \
+separate punctuation first, and train with --lowercase unless capitals matter.
 """,
     "sentences": """\
 Train a sentence encoder on a text file, compute sentence vectors, search texts by similarity.
@@ -96,7 +98,7 @@ Errors are one line on stderr; --debug after a command, or HASHNLP_DEBUG=1, prin
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """Return the command line with the command or the group that the arguments name, or with all."""
+    """Return the command line with the command or group in the arguments, or with all."""
     named = () if _COMPLETION in os.environ else arguments[:1]
     return _make_app(
         *([name for name in _COMMANDS if name.split()[:1] == list(named)] or _COMMANDS)

@@ -94,7 +94,7 @@ def demo(
 
 
 def _make_model(name: str, seed: int) -> Any:
-    """Return one of the models, untrained; the linear ones are scikit-learn's usual pipeline for text."""
+    """Return an untrained model; the linear ones are scikit-learn's usual pipeline for text."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline, make_union
     from sklearn.svm import LinearSVC

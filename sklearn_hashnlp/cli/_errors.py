@@ -111,7 +111,7 @@ def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _help(command: Callable[..., None]) -> str:
-    """Return the docstring of a command as its help: each paragraph as one line, but the examples."""
+    """Return the docstring of a command as its help, with a line for each paragraph."""
     paragraphs = (inspect.getdoc(command) or "").split("\n\n")
     return "\n\n".join(
         f"\b\n{one}" if one.startswith("  ") else one.replace("\n", " ") for one in paragraphs

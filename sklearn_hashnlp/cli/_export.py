@@ -1,4 +1,4 @@
-"""``hashnlp export`` and ``convert``: a model as a Python file or folder, and as a file of fastText and the reverse."""
+"""``hashnlp export`` and ``convert``: models as Python files, and from and to fastText's files."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def fit_model(
 def fit_streamed(
     screen: Screen, model: Any, path: Path, valid: Path | None, reading: LabelledOptions
 ) -> dict[str, Any]:
-    """Train a TextClassifier by ``partial_fit`` on the batches of a file; return the report of the training."""
+    """Train a TextClassifier by ``partial_fit`` on the batches of a file; return a report."""
     from sklearn_hashnlp.datasets import stream_labelled
 
     counts: Counter[str] = Counter()
@@ -182,7 +182,7 @@ def scores_at(
     classes: NDArray[np.str_],
     k: int,
 ) -> dict[str, float]:
-    """Compute precision and recall of the k most probable labels, of the texts that have a label, as fastText does."""
+    """Compute precision and recall of the k most probable labels, as fastText does."""
     best = classes[(-probabilities).argsort(axis=1, kind="stable")[:, :k]].tolist()
     n_hits = sum(len(set(labels) & set(top)) for labels, top in zip(true, best, strict=True))
     n_texts, n_labels = sum(1 for labels in true if labels), sum(map(len, true))
@@ -207,7 +207,7 @@ def _set_multilabel(model: Any, *, early_stopping: bool) -> None:
 
 
 def _scorable(validation: Any, known: Collection[str], *, multilabel: bool) -> Any:
-    """Return the validation texts with known labels, which a training can score after each epoch."""
+    """Return the validation texts with known labels, to score after each epoch."""
     if validation is None:
         return None
     texts, labels = validation[0], label_lists(validation[1])
@@ -220,7 +220,7 @@ def _scorable(validation: Any, known: Collection[str], *, multilabel: bool) -> A
 def _split(
     texts: list[str], labels: Any, fraction: float, seed: int
 ) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Split into training and validation texts, stratified by label if every label has enough texts."""
+    """Split into training and validation texts, stratified by label if possible."""
     from sklearn.model_selection import train_test_split
 
     how: dict[str, Any] = {"test_size": fraction, "random_state": seed}

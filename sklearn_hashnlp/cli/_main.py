@@ -12,7 +12,7 @@ _INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line: the entry point of the ``hashnlp`` script and of ``python -m sklearn_hashnlp``.
+    """Run the command line: the entry point of ``hashnlp`` and ``python -m sklearn_hashnlp``.
 
     Examples
     --------

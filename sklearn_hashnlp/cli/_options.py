@@ -11,7 +11,7 @@ import typer
 
 
 class OptionGroup:
-    """Options that commands share: one argument, whose parameters ``reporting_errors`` puts among the options."""
+    """Shared options: one argument, which ``reporting_errors`` expands into options."""
 
 
 FileFormat: TypeAlias = Literal["csv", "tsv", "jsonl", "fasttext"]
@@ -45,7 +45,8 @@ LabelledFile = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="Labeled texts: .csv or .tsv with a header, .jsonl or fastText's .txt; also compressed as .gz, .bz2, .xz, "
+        help="Labeled texts: .csv or .tsv with a header, .jsonl or fastText's .txt; also "
+        "compressed as .gz, .bz2, .xz, "
         ".zip.",
     ),
 ]
@@ -84,7 +85,8 @@ SavedPrecision = Annotated[
     Literal["float32", "float16", "int8"],
     typer.Option(
         "--precision",
-        help="Precision of the saved tables: float16 takes half the space of float32 and int8 a quarter, with nearly "
+        help="Precision of the saved tables: float16 takes half the space of float32 and int8 a "
+        "quarter, with nearly "
         "the same predictions.",
     ),
 ]
@@ -116,7 +118,8 @@ class TextOptions(OptionGroup):
     delimiter: str | None = typer.Option(
         None,
         metavar="CHAR",
-        help="Character between the fields of CSV and TSV, such as ';'. Default: a comma, or a tab.",
+        help="Character between the fields of CSV and TSV, such as ';'. Default: a comma, or a "
+        "tab.",
         callback=_read_delimiter,
     )
     quoted: bool = typer.Option(
@@ -125,7 +128,8 @@ class TextOptions(OptionGroup):
     escapechar: str | None = typer.Option(
         None,
         metavar="CHAR",
-        help="Character before a quote, delimiter or line break inside a field of CSV and TSV, such as '\\', as "
+        help="Character before a quote, delimiter or line break inside a field of CSV and TSV, "
+        "such as '\\', as "
         "Spark and MySQL write it. Default: a quote in a quoted field is written twice.",
     )
     label_prefix: str = typer.Option(
@@ -136,7 +140,8 @@ class TextOptions(OptionGroup):
     encoding: Encoding = "utf-8"
     errors: Literal["strict", "replace", "skip"] = typer.Option(
         "strict",
-        help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD; skip excludes "
+        help="Bytes that are not in the encoding: stop with an error, or replace them by U+FFFD; "
+        "skip excludes "
         "rows with such bytes, and all others that cannot be read.",
     )
 
@@ -154,5 +159,6 @@ class LabelledOptions(TextOptions):
     label_separator: str | None = typer.Option(
         None,
         metavar="TEXT",
-        help="Separator of multiple labels in a field of CSV, TSV or JSON lines, such as ','. Default: one label.",
+        help="Separator of multiple labels in a field of CSV, TSV or JSON lines, such as ','. "
+        "Default: one label.",
     )

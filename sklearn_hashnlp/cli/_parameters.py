@@ -1,4 +1,4 @@
-"""The parameters of an estimator on the command line: a few options, ``--set`` for all of them, and their list."""
+"""The parameters of an estimator on the command line: some options, ``--set``, and their list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARKUP = re.compile(r":[\w:]+:`~?(?:[\w.]+\.)?([^`]+)`|``| \[\d+\]_")
 _END = re.compile(r"(?<=[.])(?= [A-Z\"-])|;")  # of a sentence
 
 Bundles = Mapping[str, Any]
-"""Estimators by parameter, also of inner estimators: NAME__FIELD is set in a copy if NAME has another value."""
+"""Estimators by parameter: NAME__FIELD is set in a copy if NAME has another value."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Training(OptionGroup):
                 raise typer.BadParameter(f"{reason} has no --{name.replace('_', '-')}.")
 
     def configure(self, estimator: Any, bundles: Bundles, **more: Any) -> None:
-        """Set and check the parameters of an estimator or of the last step of a pipeline; None keeps the default."""
+        """Set and check parameters of an estimator or a last step; None keeps the default."""
         given = {
             "max_epochs": self.epochs,
             "learning_rate": self.learning_rate,
@@ -74,7 +74,7 @@ class Training(OptionGroup):
 def parameters_of(
     estimator: Any, bundles: Bundles, prefix: str = ""
 ) -> Iterator[tuple[str, Any, str]]:
-    """Yield the name, value and description of each parameter of an estimator and those inside, as in signatures."""
+    """Yield name, value and description of each parameter, also of inner estimators."""
     if hasattr(estimator, "steps"):
         for name, step in estimator.steps:
             yield from parameters_of(step, bundles, f"{prefix}{name}__")
@@ -91,7 +91,7 @@ def parameters_of(
 
 
 def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) -> None:
-    """Set parameters from ``NAME=VALUE``, an estimator before its own parameters; check all of them as ``fit`` does."""
+    """Set parameters from ``NAME=VALUE``, and check all of them as ``fit`` does."""
     names = [name for name, _, _ in parameters_of(estimator, bundles)]
     values = dict(_read_setting(setting, type(estimator).__name__, names) for setting in settings)
     for name in sorted(values, key=lambda name: name.count("__")):
@@ -110,7 +110,7 @@ def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) ->
 
 
 def parameters_option(models: Callable[[], Iterable[tuple[str, Any, Bundles]]]) -> Any:
-    """Return the option ``--parameters``, which prints the parameters of models with their headings, and exits."""
+    """Return the option ``--parameters``, which prints the parameters of models and exits."""
 
     def list_parameters(requested: bool) -> None:
         if not requested:
@@ -132,7 +132,7 @@ def parameters_option(models: Callable[[], Iterable[tuple[str, Any, Bundles]]]) 
 
 
 def _bundle(estimator: Any, name: str, bundles: Bundles) -> Any:
-    """Return the estimator that is the value of a parameter, or a new one; None if it takes no estimator."""
+    """Return the estimator in a parameter, or a new one; None if it takes no estimator."""
     value = getattr(estimator, name)
     if hasattr(value, "get_params") or name not in bundles:
         return value if hasattr(value, "get_params") else None

@@ -56,7 +56,7 @@ def last_step(model: Any) -> Any:
 def predict_topk(
     model: Any, texts: list[str], k: int, threshold: float = 0.0
 ) -> list[list[tuple[Any, float]]]:
-    """Return the most probable labels of each text with their probabilities, of at least a threshold."""
+    """Return the most probable labels of each text with probabilities above a threshold."""
     rows: Any = texts
     if hasattr(model, "steps"):
         model, rows = model[-1], model[:-1].transform(texts)
@@ -64,7 +64,7 @@ def predict_topk(
 
 
 def _estimators_in(value: Any) -> Iterator[Any]:
-    """Yield an estimator and all inside it; get_params(deep=True) hides one of two steps of the same name."""
+    """Yield an estimator and all inside it, also steps of the same name."""
     if isinstance(value, list | tuple):
         for item in value:
             yield from _estimators_in(item)

@@ -170,7 +170,7 @@ def _line_writer(stream: IO[str], *, proba: bool) -> WriteRow:
 
 
 def _table_writer(texts: TextReader, stream: IO[str], options: TextOptions) -> WriteRow:
-    """Write the header of a table; return a function that writes rows as they were read, with two columns more."""
+    """Write the header of a table; return a function that writes rows with two more columns."""
     delimiter = texts.delimiter or ("\t" if texts.file_format == "tsv" else ",")
     dialect: dict[str, Any] = {
         "delimiter": delimiter,
@@ -195,7 +195,7 @@ def _table_writer(texts: TextReader, stream: IO[str], options: TextOptions) -> W
 
 
 def _json_writer(texts: TextReader, stream: IO[str], *, lists: bool) -> WriteRow:
-    """Return a function that writes objects: of a label and its probability, of tables with the columns of the row."""
+    """Return a function that writes label and probability as JSON, with the columns of a row."""
 
     def write(text: Any, prediction: list[tuple[Any, float]]) -> None:
         entries = [

@@ -18,7 +18,7 @@ _SCORES: Final = {
 
 
 class Progress:
-    """A function for ``callbacks``: it moves a bar, and writes a line for each entry of a log and each epoch."""
+    """A function for ``callbacks`` that moves a bar and writes a line for each epoch."""
 
     def __init__(
         self,

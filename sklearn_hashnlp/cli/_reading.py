@@ -42,7 +42,7 @@ def is_stdin(file: Path | None) -> bool:
 
 
 def find_format(file: Path | None, options: TextOptions) -> str:
-    """Return the format of a file of texts; raise an error of usage for options of another format."""
+    """Return the format of a file of texts; refuse options of another format."""
     check_text_file(file)
     from sklearn_hashnlp.datasets import TextReader
 
@@ -93,7 +93,7 @@ def read_labelled(
     classes: Collection[str] | None = None,
     multilabel: bool | None = None,
 ) -> Any:
-    """Read a labeled file with a progress bar, as a Bunch; ``classes`` are the labels of a model to test."""
+    """Read a labeled file with a progress bar, as a Bunch; ``classes``: labels of a model."""
     from sklearn_hashnlp.datasets import load_labelled
 
     with screen.bar(f"Reading {path.name}") as update:

@@ -50,7 +50,7 @@ class Screen(OptionGroup):
         self._notes.print(text, style=style)
 
     def next_step(self, purpose: str, *commands: str, path: Path) -> None:
-        """Print the next commands of a user, with ``hashnlp`` and a path in braces, as notes that can be pasted."""
+        """Print the next commands of a user, as notes that can be pasted."""
         if self.as_json:
             return
         self.note(f"\nNext, {purpose}:")
@@ -82,7 +82,7 @@ class Screen(OptionGroup):
     def result(
         self, report: dict[str, Any], lines: Iterable[RenderableType], figure: str | None = None
     ) -> None:
-        """Print the result of a command: as JSON, when quiet only the figure that the user requested, or as lines."""
+        """Print the result of a command: as JSON, one figure when quiet, or as lines."""
         if self.as_json:
             self.show_json(report)
         elif not self.quiet:
@@ -97,7 +97,7 @@ class Screen(OptionGroup):
 
     @contextmanager
     def bar(self, description: str) -> Iterator[Callable[..., None]]:
-        """Show a progress bar on stderr, if it is a terminal; yield the function that updates it."""
+        """Show a progress bar on stderr, if it is a terminal; yield its update function."""
         if self.quiet or not self._notes.is_terminal:
             yield lambda *_arguments: None
             return
@@ -115,7 +115,7 @@ class Screen(OptionGroup):
 
 
 def _plain_console(**options: Any) -> Console:
-    """Return a console that prints labels and paths as they are: [bold] and :smile: in them are no markup."""
+    """Return a console that prints labels and paths as they are, without markup."""
     from rich.console import Console
 
     return Console(markup=False, emoji=False, highlight=False, soft_wrap=True, **options)

@@ -101,7 +101,7 @@ def evaluate(
 def compute_metrics(
     true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, multilabel: bool
 ) -> dict[str, Any]:
-    """Compute the metrics of predicted sets of labels, and for one label per text the confusion matrix."""
+    """Compute the metrics of predicted labels, and for one label per text the confusion matrix."""
     # Not by scikit-learn's functions, which take an indicator matrix of one label for labels of
     # another kind.
     pairs = [(set(one), set(other)) for one, other in zip(true, predicted, strict=True)]
@@ -134,7 +134,7 @@ def compute_metrics(
 
 
 def show_report(screen: Screen, report: dict[str, Any]) -> None:
-    """Print the metrics as tables: with multiple labels per text the scores of the most frequent labels."""
+    """Print the metrics as tables; if multilabel, the scores of the most frequent labels."""
     multilabel = "micro_f1" in report
     name = "All labels correct" if multilabel else "Accuracy"
     of = "of" if multilabel else "on"

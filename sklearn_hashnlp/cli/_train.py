@@ -39,7 +39,8 @@ class TrainOptions(OptionGroup):
     )
     features: Literal["auto", "words", "words+characters", "characters"] | None = typer.Option(
         None,
-        help="words: words and pairs of words. characters: character n-grams within words, for misspelled or "
+        help="words: words and pairs of words. characters: character n-grams within words, for "
+        "misspelled or "
         "inflected words, or for language identification. auto, the default: both if texts are "
         "few or many words are new, else words.",
     )
@@ -49,17 +50,20 @@ class TrainOptions(OptionGroup):
     pretrained: Path | None = typer.Option(
         None,
         metavar="DIR",
-        help="Sentence encoder of hashnlp sentences train; its vectors help if the texts of DATA are few.",
+        help="Sentence encoder of hashnlp sentences train; its vectors help if the texts of DATA "
+        "are few.",
     )
     sgnn: bool = typer.Option(
         False,
         "--sgnn",
-        help="Train a self-governing neural network, a small one that hashnlp export writes as one file.",
+        help="Train a self-governing neural network, a small one that hashnlp export writes as "
+        "one file.",
     )
     fasttext: bool = typer.Option(
         False,
         "--fasttext",
-        help="Train a model with fastText's dictionary and n-grams, for hashnlp convert DIR -m m.bin.",
+        help="Train a model with fastText's dictionary and n-grams, for hashnlp convert DIR -m "
+        "m.bin.",
     )
     stream: bool = typer.Option(False, "--stream", help="Read DATA in batches, in constant memory.")
     n_jobs: Jobs = None

@@ -15,7 +15,7 @@ _PACKAGES: Final = ("sklearn-hashnlp", "scikit-learn", "torch", "skorch", "numpy
 
 
 def write_report(folder: Path, report: dict[str, Any]) -> None:
-    """Write a report into the folder of a model, with the date, the versions and the digest of the model."""
+    """Write a report into the folder of a model, with date, versions and digest."""
     from importlib.metadata import version  # takes time to import, and few commands write a report
 
     document = {
@@ -44,7 +44,7 @@ def card_of(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def read_report(folder: Path) -> dict[str, Any]:
-    """Return the report of the model in a folder; empty if there is none, or only one of an earlier model."""
+    """Return the report of the model in a folder; empty if there is none of this model."""
     path = folder / REPORT_FILE
     with suppress(OSError, ValueError, RecursionError):
         # no device, and no link elsewhere

@@ -61,7 +61,8 @@ class TuneOptions(OptionGroup):
     max_size: str | None = typer.Option(
         None,
         metavar="SIZE",
-        help="Maximal size of the model's folder, such as 1MB or 500kB (of 1,000 bytes). Default: no limit.",
+        help="Maximal size of the model's folder, such as 1MB or 500kB (of 1,000 bytes). Default: "
+        "no limit.",
     )
     max_trials: int | None = typer.Option(
         None, min=1, help="Maximal number of trials. Default: as many as fit into --time."
@@ -184,7 +185,7 @@ def _read_files(
 
 
 def _open_study(path: Path, search: list[Any], seed: int) -> Study:
-    """Open the study of a search in its journal, or begin it; other searches have other studies there."""
+    """Open or start the study of a search in its journal, which may hold several."""
     import joblib
     import optuna
     from optuna.storages.journal import JournalFileBackend
@@ -205,7 +206,7 @@ def _open_study(path: Path, search: list[Any], seed: int) -> Study:
 def _search(
     screen: Screen, trials: Path, texts: list[str], labels: Any, **options: Any
 ) -> tuple[TextClassifier, FrozenTrial, float]:
-    """Search, showing each better trial; return the best model, its trial and the seconds of its training."""
+    """Search, showing each better trial; return model, trial and training seconds of the best."""
     # These load torch, which takes seconds, after errors in the files.
     from sklearn_hashnlp.classifiers import TextClassifier, tune_text_classifier
 

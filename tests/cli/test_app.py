@@ -153,7 +153,8 @@ def test_bash_completes_options_their_values_and_file_names_once_installed(tmp_p
     script = """
         hashnlp --install-completion > /dev/null || exit 1
         . ~/.bashrc || exit 1
-        for line in 'hashnlp tune m.csv --max-' 'hashnlp tune m.csv --metric b' 'hashnlp predict --model '; do
+        for line in 'hashnlp tune m.csv --max-' 'hashnlp tune m.csv --metric b' \\
+                    'hashnlp predict --model '; do
             read -ra COMP_WORDS <<< "$line"
             if [[ $line == *' ' ]]; then COMP_WORDS+=(''); fi
             COMP_CWORD=$((${#COMP_WORDS[@]} - 1))

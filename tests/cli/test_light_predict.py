@@ -26,7 +26,8 @@ for arguments, stdin in json.loads(sys.argv[1]):
     except SystemExit as end:
         assert not end.code
 heavy = {"torch", "sklearn", "scipy", "skorch", "joblib"}
-print(sorted(heavy & {name.partition(".")[0] for name in sys.modules}), time.process_time(), file=sys.stderr)
+loaded = heavy & {name.partition(".")[0] for name in sys.modules}
+print(sorted(loaded), time.process_time(), file=sys.stderr)
 """
 
 

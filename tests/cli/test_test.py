@@ -110,10 +110,8 @@ def test_an_unknown_label_that_looks_like_a_known_one_is_a_warning(
     path.write_text("label,text\ngood\u200b,a fine film\nschön,dull\n", encoding="utf-8")
     err = hashnlp("test", path, "--model", model).err
     assert r"never predicts: 'good\u200b', schön" in err
-    assert (
-        rf"Warning: {path}: labels that look the same are different classes: 'good' and 'good\u200b'."
-        in err
-    )
+    twins = r"labels that look the same are different classes: 'good' and 'good\u200b'."
+    assert f"Warning: {path}: {twins}" in err
     path.write_text("label,text\ngood,a fine film\nbad,dull\n", encoding="utf-8")
     assert "look the same" not in hashnlp("test", path, "--model", model).err
 

@@ -19,7 +19,8 @@ LanguageModelFolder = Annotated[
         "--model",
         "-m",
         metavar="DIR",
-        help="Folder of the model, or of one epoch of a checkpoint folder, such as checkpoints/epoch-00003; or an ARPA "
+        help="Folder of the model, or of one epoch of a checkpoint folder, such as "
+        "checkpoints/epoch-00003; or an ARPA "
         "file (.arpa, also compressed: .arpa.gz, .arpa.bz2, .arpa.xz, .arpa.zip).",
     ),
 ]
@@ -63,7 +64,7 @@ class Lowercase:
 def opened(
     screen: Screen, folder: Path, file: Path | None, reading: LineOptions
 ) -> Iterator[tuple[Any, Lowercase, Iterator[list[str]]]]:
-    """Open a file of lines, or stdin, for a model; yield it, a function that lowercases lines, and batches."""
+    """Open a file of lines, or stdin; yield the model, a lowercasing function, and batches."""
     check_text_file(file)  # before torch is loaded
     model = load_language_model(folder)
     with line_batches(screen, file, reading) as batches:

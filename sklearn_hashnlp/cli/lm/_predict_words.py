@@ -1,4 +1,4 @@
-"""``hashnlp lm predict`` and ``hashnlp lm test``: predict the next word after each line, and test such predictions."""
+"""``hashnlp lm predict`` and ``hashnlp lm test``: predict the next word, and test predictions."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def evaluate(
     ),
     search: Literal["exact", "greedy"] = typer.Option(
         "exact",
-        help="exact: the most probable word. greedy: the more probable branch at each node of the tree, which is "
+        help="exact: the most probable word. greedy: the more probable branch at each node of the "
+        "tree, which is "
         "faster and may give another word.",
     ),
     top: int | None = typer.Option(

@@ -1,4 +1,4 @@
-"""``hashnlp lm score`` and ``hashnlp lm rank``: log-probabilities of sentences, perplexity, and the best sentence."""
+"""``hashnlp lm score`` and ``lm rank``: log-probabilities, perplexity, and the best sentence."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ class LanguageOptions(OptionGroup):
     checkpoint_dir: Path | None = typer.Option(
         None,
         metavar="DIR",
-        help="Folder for a checkpoint after every epoch: epoch-00001, ... The last and the best are kept.",
+        help="Folder for a checkpoint after every epoch: epoch-00001, ... The last and the best "
+        "are kept.",
     )
     resume: bool = typer.Option(
         False, "--resume", help="Continue the training in --checkpoint-dir, if there is one."
@@ -50,7 +51,8 @@ class LanguageOptions(OptionGroup):
     arpa: Path | None = typer.Option(
         None,
         metavar="FILE",
-        help="kneser-ney: save the model in the ARPA format of KenLM and SRILM, too; .gz, .bz2 or .xz compresses.",
+        help="kneser-ney: save the model in the ARPA format of KenLM and SRILM, too; .gz, .bz2 or "
+        ".xz compresses.",
     )
 
     def callbacks(self) -> list[Any]:
@@ -95,8 +97,8 @@ def train(
     # its callback prints and exits
     parameters: Annotated[bool, parameters_option(_models)] = False,  # noqa: ARG001
 ) -> None:
-    r"""Train a model that predicts the next word on a text file with one sentence per line, and save
-    it.
+    r"""Train a model that predicts the next word on a text file with one sentence per line,
+    and save it.
 
       hashnlp lm train train.txt --model lm
       hashnlp lm train train.txt -m lm --valid valid.txt \
@@ -203,7 +205,7 @@ def train(
 
 
 def _network_results(network: Any) -> tuple[str, dict[str, Any]]:
-    """Return what was done, and the results of the last epoch, or of the best one if its weights are kept."""
+    """Return a summary, and the results of the last epoch, or of the best if it is kept."""
     history, stopping = network.history_, network.early_stopping
     epoch = history[-1] if history else {}
     if history and stopping and getattr(stopping, "restore_best", True):

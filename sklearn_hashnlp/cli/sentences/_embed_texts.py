@@ -1,4 +1,4 @@
-"""``hashnlp sentences embed`` and ``search``: the vectors of texts, and the most similar lines of a file."""
+"""``hashnlp sentences embed`` and ``search``: vectors of texts, and the most similar lines."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def search(
 def _read_texts(
     screen: Screen, encoder: Any, file: Path, reading: LineOptions, saved: Any
 ) -> tuple[list[tuple[int, str]], NDArray[np.float32]]:
-    """Return the numbers and texts of the lines that are not blank, and their vectors: new ones or saved ones."""
+    """Return the numbers and texts of the nonblank lines, and their vectors, new or saved."""
     import numpy as np
 
     lines: list[str] = []
