@@ -73,8 +73,8 @@ find similar words.
   hashnlp lm nearest -m lm monday               find similar words
   hashnlp lm mix lm1 lm2 --valid v.txt -m lm    mix models
 
-Text files have one sentence per line, words separated by spaces. Words are used as they are written: \
-separate punctuation first, and train with --lowercase unless capitals matter.
+Text files have one sentence per line, words separated by spaces. Words are used as they are \
+written: separate punctuation first, and train with --lowercase unless capitals matter.
 """,
     "sentences": """\
 Train a sentence encoder on a text file, compute sentence vectors, search texts by similarity.

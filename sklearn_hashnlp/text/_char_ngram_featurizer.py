@@ -10,7 +10,7 @@ import numpy as np
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, fit_context
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_skipgrams
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import hash_skipgrams
 from sklearn_hashnlp.kernels.strings._units import Texts, word_units
 from sklearn_hashnlp.text._count_ngrams import TOKENS, check_ngram_range
 from sklearn_hashnlp.text._documents import check_column

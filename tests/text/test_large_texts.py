@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.ngrams._count_ngrams import count_hashes
-from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import count_hashes, hash_ngrams
 from sklearn_hashnlp.kernels.strings._units import Texts
 from sklearn_hashnlp.text import HashingNgramVectorizer
 from sklearn_hashnlp.text._count_ngrams import WORD_PATTERNS, row_pointers

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils import murmurhash3_32
 
-from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams, hash_skipgrams
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import hash_ngrams, hash_skipgrams
 from sklearn_hashnlp.kernels.strings._units import character_units, word_character_units, word_units
 
 from ...oracles.ngrams import ngrams, skipgrams
@@ -118,7 +118,7 @@ GUARDED = """
 import ctypes, mmap
 import numpy as np
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.ngrams._hash_ngrams import hash_ngrams
+from sklearn_hashnlp.kernels.ngrams._count_ngrams import hash_ngrams
 from sklearn_hashnlp.kernels.strings._units import Texts, character_units, word_units
 from sklearn_hashnlp.kernels._hashes import PADDING
 
