@@ -24,8 +24,6 @@ from sklearn_hashnlp._sklearn import (
 from sklearn_hashnlp.language._corpus import VOCABULARY, word_encoder_of
 from sklearn_hashnlp.language._language_net import (
     DAMPING,
-    DIRECT,
-    HIDDEN_BIAS,
     LanguageNet,
     SeedEpochs,
     WindowDataset,
@@ -35,20 +33,21 @@ from sklearn_hashnlp.language._language_net import (
     make_language_net,
 )
 from sklearn_hashnlp.language._language_parameters import (
-    EARLY_STOPPING,
     EMBEDDINGS,
     PARTIAL_FIT_RATE,
     Auto,
-    LanguageSchedule,
     Regularization,
     as_regularization,
     auto_settings,
-    check_network_parameters,
+    check_parameters,
     check_same_network,
     check_same_training,
     embedding_architecture,
     language_architecture,
     learning_rate_factors,
+    schedule_of,
+    small_network,
+    stopping_of,
     warm_start_rate,
 )
 from sklearn_hashnlp.language._neural_language_model import NeuralLanguageModel
@@ -71,26 +70,12 @@ from sklearn_hashnlp.training._settings import (
     Schedule,
     Seeds,
     TrainingSettings,
-    as_early_stopping,
-    as_schedule,
-    check_training_parameters,
     draw_seeds,
 )
 from sklearn_hashnlp.training._torch_scope import plain_torch
 from sklearn_hashnlp.trees import SoftmaxTree
 
 OutputLayer: TypeAlias = Literal["hsigmoid", Softmax]
-
-# Of the network that tree="learned" trains first: its share of a TimeLimit, and the parameters of
-# the other one.
-_SMALL_EMBEDDING = 64
-_SMALL_HIDDEN = 256
-_SMALL_EPOCHS = 2
-_SMALL_TIME = 0.25
-_SMALL_PARAMETERS = (
-    *("order", "far_context", "across_sentences", "embedding"),
-    *("optimizer", "learning_rate", "batch_size", "device"),
-)
 
 
 class HsigmoidLanguageModel(NeuralLanguageModel):
@@ -173,14 +158,13 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         Dropout, weight decay and clipping of gradients. ``"auto"``: ``Regularization()``. None:
         none of them.
     optimizer : {"adagrad", "adam", "sgd"}, default="adagrad"
-        Row-wise AdaGrad, with damped first steps of rare words, row-wise Adam, or plain stochastic
-        gradient descent without momentum, which a table with sparse gradients has no natural form
-        of. Adam needs a smaller ``learning_rate``, such as 0.002, and SGD a larger one, such as 3.
+        Row-wise AdaGrad, with damped first steps of rare words, row-wise Adam, or stochastic
+        gradient descent without momentum. Adam needs a smaller ``learning_rate``, such as 0.002,
+        and SGD a larger one, such as 3.
     learning_rate : float or "auto", default="auto"
         Learning rate. ``"auto"``: 0.5 for AdaGrad, 0.002 for Adam, and a quarter of the root of the
         batch's words for SGD; after a ``fit``, a twelfth of it in ``partial_fit``, and with
-        ``warm_start`` a quarter for as much text as before, less for less text. So a few sentences
-        of another kind do not ruin a model.
+        ``warm_start`` a quarter for as much text as before, less for less text.
     schedule : LanguageSchedule, Schedule, "auto" or None, default="auto"
         How the learning rate changes: a :class:`LanguageSchedule` or a
         :class:`~sklearn_hashnlp.training.Schedule`. ``"auto"``: a linear decay after a warmup of
@@ -323,6 +307,9 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             "resume": ["boolean"],
         }
     )
+
+    _check_parameters = check_parameters
+    _stopping = stopping_of
 
     def __init__(
         self,
@@ -470,46 +457,12 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         spent = time.monotonic() - began  # by the small network of a learned tree
         return self._train(net, corpus, settings, checkpoints, seconds_spent=spent)
 
-    def _check_parameters(self) -> None:
-        """Check what the declared constraints cannot express."""
-        stopping = self._stopping()
-        check_training_parameters(self)
-        check_network_parameters(self)
-        Checkpoints.of(self)
-        if stopping is not None and stopping.monitor != "valid_loss":
-            raise ValueError(
-                f"{type(self).__name__}(early_stopping={stopping!r}) has no accuracy to monitor. "
-                "Set EarlyStopping('valid_loss', ...)."
-            )
-        if self.resume and self._schedule().average:
-            raise ValueError(
-                f"{type(self).__name__}(resume=True) cannot continue an average of weights, which "
-                "checkpoints do not hold. Set schedule__average=False."
-            )
-
-    def _schedule(self) -> Schedule:
-        return as_schedule(self.schedule, LanguageSchedule())
-
-    def _stopping(self) -> EarlyStopping | None:
-        return as_early_stopping(self.early_stopping, EARLY_STOPPING)
-
-    def _max_grad_norm(self) -> float | None:
-        norm = as_regularization(self.regularization).max_grad_norm
-        return None if norm is None else float(norm)
-
     def _settings(
         self, net: LanguageNet, corpus: TrainingData, rate_factor: float = 1.0
     ) -> TrainingSettings:
         first_batch_size = self.batch_size_ if self._trains_further(net) else None
-        auto = auto_settings(self, len(corpus.windows), first_batch_size, rate_factor)
-        return TrainingSettings.of(
-            self,
-            seed=self._seeds.order,
-            schedule=self._schedule(),
-            early_stopping=self._stopping(),
-            max_grad_norm=self._max_grad_norm(),
-            **auto,
-        )
+        settings = auto_settings(self, len(corpus.windows), first_batch_size, rate_factor)
+        return TrainingSettings.of(self, seed=self._seeds.order, **settings)
 
     def _read(self, X: Any, X_valid: Any, seeds: Seeds, **options: Any) -> TrainingData:
         encoder = word_encoder_of(embedding_architecture(self, seeds.hash))
@@ -539,19 +492,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
 
     def _learn_tree(self, corpus: TrainingData, seeds: Seeds, device: str) -> SoftmaxTree:
         """Train a small net with the co-occurrence tree, and cluster words by its hidden states."""
-        small = HsigmoidLanguageModel(
-            **{name: getattr(self, name) for name in _SMALL_PARAMETERS},
-            embedding_dim=min(self.embedding_dim, _SMALL_EMBEDDING),
-            hidden_size=min(self.hidden_size, _SMALL_HIDDEN),
-            tree="cluster",
-            max_epochs=_SMALL_EPOCHS,
-            schedule=Schedule("linear", self._schedule().warmup_steps),
-            regularization=Regularization(0.25, 0.0, max_grad_norm=self._max_grad_norm()),
-            callbacks=[
-                TimeLimit(_SMALL_TIME * limit.seconds)
-                for limit in callbacks_of_kind(self.callbacks or (), TimeLimit)
-            ],
-        )
+        small = HsigmoidLanguageModel(**small_network(self))
         small._seeds, small._first_epoch = seeds, 0
         net = small._new_net(corpus, seeds, device)
         small._train(net, corpus._replace(valid_windows=None), small._settings(net, corpus), None)
@@ -576,9 +517,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         weights: dict[str, Tensor] = {}
         if stopping is not None and stopping.restore_best:
             at_best = model if best == last else checkpoints.load(best)
-            weights = {
-                key: value.clone() for key, value in at_best.net_.module_.state_dict().items()
-            }
+            state = at_best.net_.module_.state_dict()
+            weights = {key: value.clone() for key, value in state.items()}
         planned, self.log_ = model.max_epochs_, model.log_
         self._copy_training(model)
         self._hold(net, corpus.tokenizer, list(model.history_))
@@ -586,9 +526,8 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         if self.learning_rate == "auto":
             settings = replace(settings, learning_rate=model.learning_rate_)
         patience = None if stopping is None else stopping.patience
-        if last - first >= settings.max_epochs or (
-            patience is not None and last - best >= patience
-        ):
+        has_waited = patience is not None and last - best >= patience
+        if has_waited or last - first >= settings.max_epochs:
             if weights:
                 net.module_.load_state_dict(weights)
             return self
@@ -639,12 +578,11 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
         ):
             if self._trains_further(net):
                 last_callbacks.append(undo)
-            bias_factor, direct_factor = learning_rate_factors(self._schedule())
             optimizer = net.make_optimizer(
                 self.optimizer,
                 settings.learning_rate,
                 eps=DAMPING / min(settings.batch_size, len(train)),
-                factors={HIDDEN_BIAS: bias_factor, DIRECT: direct_factor},
+                factors=learning_rate_factors(schedule_of(self)),
                 weight_decay=float(as_regularization(self.regularization).weight_decay),
             )
             fit_net(
@@ -658,5 +596,4 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
                 resumed=resumed,
             )
         self.log_ = log
-        self._hold(net, corpus.tokenizer, history)
-        return self
+        return self._hold(net, tokenizer, history)

@@ -11,15 +11,36 @@ import numpy as np
 
 from sklearn_hashnlp._sklearn import MAX_REAL, Interval
 from sklearn_hashnlp.language._corpus import SpecialTokens, Vocabulary, hash_words
+from sklearn_hashnlp.language._language_net import DIRECT, HIDDEN_BIAS
 from sklearn_hashnlp.language._tokenizer import FarContext, Tokenizer, TrainingData
 from sklearn_hashnlp.nn._nplm import HASHED_DIRECT, HIDDEN_LAYERS, check_sizes, split_sizes
+from sklearn_hashnlp.training._callbacks import TimeLimit, callbacks_of_kind
 from sklearn_hashnlp.training._check_unchanged import cannot_continue, check_unchanged
 from sklearn_hashnlp.training._checkpoints import Checkpoints, best_epoch
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
-from sklearn_hashnlp.training._settings import Bundle, Decay, EarlyStopping, Schedule, as_bundle
+from sklearn_hashnlp.training._settings import (
+    Bundle,
+    Decay,
+    EarlyStopping,
+    Schedule,
+    as_bundle,
+    as_early_stopping,
+    as_schedule,
+    check_training_parameters,
+)
 
 # early_stopping="valid_loss"
-EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)
+_EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)
+# Of the network that tree="learned" trains first: its share of a TimeLimit, and the parameters of
+# the other one.
+_SMALL_EMBEDDING = 64
+_SMALL_HIDDEN = 256
+_SMALL_EPOCHS = 2
+_SMALL_TIME = 0.25
+_SMALL_PARAMETERS = (
+    *("order", "far_context", "across_sentences", "embedding"),
+    *("optimizer", "learning_rate", "batch_size", "device"),
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -139,11 +160,24 @@ def as_regularization(value: Regularization | str | None) -> Regularization:
     return as_bundle(value, Regularization(), Regularization(0.0, 0.0, 0.0, 0.0, None))
 
 
-def learning_rate_factors(schedule: Schedule) -> tuple[float, float]:
+def schedule_of(estimator: Any) -> Schedule:
+    """Return the schedule of an estimator."""
+    return as_schedule(estimator.schedule, LanguageSchedule())
+
+
+def stopping_of(estimator: Any) -> EarlyStopping | None:
+    """Return the early stopping of an estimator, if it has any."""
+    return as_early_stopping(estimator.early_stopping, _EARLY_STOPPING)
+
+
+def learning_rate_factors(schedule: Schedule) -> dict[str, float]:
     """Return the factors of the learning rates of the hidden bias and of direct connections."""
     if not isinstance(schedule, LanguageSchedule):
-        return 1.0, 1.0
-    return float(schedule.bias_learning_rate), float(schedule.direct_learning_rate)
+        return {HIDDEN_BIAS: 1.0, DIRECT: 1.0}
+    return {
+        HIDDEN_BIAS: float(schedule.bias_learning_rate),
+        DIRECT: float(schedule.direct_learning_rate),
+    }
 
 
 Auto: TypeAlias = Literal["auto"]
@@ -161,7 +195,7 @@ _WARM_START_RATES = 1 / 32, 1 / 4
 def auto_settings(
     estimator: Any, n_windows: int, batch_size: int | None, rate_factor: float = 1.0
 ) -> dict[str, Any]:
-    """Return learning rate, epochs and batch size; ``batch_size`` is the previous one, if any."""
+    """Return the settings of a training; ``batch_size`` is the previous one, if there is any."""
     if estimator.batch_size != "auto":
         batch_size = int(estimator.batch_size)
     # the optimizer's state depends on it, so a net keeps its first batch size
@@ -171,11 +205,29 @@ def auto_settings(
     if learning_rate == "auto":
         sgd_rate = _SGD_LEARNING_RATE * sqrt(min(batch_size, n_windows))
         learning_rate = _LEARNING_RATES.get(estimator.optimizer, sgd_rate) * rate_factor
-    max_epochs = _EPOCHS if estimator.max_epochs == "auto" else int(estimator.max_epochs)
+    max_grad_norm = as_regularization(estimator.regularization).max_grad_norm
     return {
         "learning_rate": float(learning_rate),
-        "max_epochs": max_epochs,
+        "max_epochs": _EPOCHS if estimator.max_epochs == "auto" else int(estimator.max_epochs),
         "batch_size": batch_size,
+        "schedule": schedule_of(estimator),
+        "early_stopping": stopping_of(estimator),
+        "max_grad_norm": None if max_grad_norm is None else float(max_grad_norm),
+    }
+
+
+def small_network(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of the network that ``tree="learned"`` trains first."""
+    limits = callbacks_of_kind(estimator.callbacks or (), TimeLimit)
+    max_grad_norm = as_regularization(estimator.regularization).max_grad_norm
+    return {name: getattr(estimator, name) for name in _SMALL_PARAMETERS} | {
+        "embedding_dim": min(estimator.embedding_dim, _SMALL_EMBEDDING),
+        "hidden_size": min(estimator.hidden_size, _SMALL_HIDDEN),
+        "tree": "cluster",
+        "max_epochs": _SMALL_EPOCHS,
+        "schedule": Schedule("linear", schedule_of(estimator).warmup_steps),
+        "regularization": Regularization(0.25, 0.0, max_grad_norm=max_grad_norm),
+        "callbacks": [TimeLimit(_SMALL_TIME * limit.seconds) for limit in limits],
     }
 
 
@@ -251,7 +303,25 @@ def language_architecture(estimator: Any, vocabulary: Vocabulary, hash_seed: int
     }
 
 
-def check_network_parameters(estimator: Any) -> None:
+def check_parameters(estimator: Any) -> None:
+    """Check what the declared constraints cannot express."""
+    name, stopping = type(estimator).__name__, stopping_of(estimator)
+    check_training_parameters(estimator)
+    _check_network_parameters(estimator)
+    Checkpoints.of(estimator)
+    if stopping is not None and stopping.monitor != "valid_loss":
+        raise ValueError(
+            f"{name}(early_stopping={stopping!r}) has no accuracy to monitor. Set "
+            "EarlyStopping('valid_loss', ...)."
+        )
+    if estimator.resume and schedule_of(estimator).average:
+        raise ValueError(
+            f"{name}(resume=True) cannot continue an average of weights, which checkpoints do not "
+            "hold. Set schedule__average=False."
+        )
+
+
+def _check_network_parameters(estimator: Any) -> None:
     """Check the parameters that determine the network, beyond their declared constraints."""
     name, direct = type(estimator).__name__, estimator.direct_connections
     check_sizes(estimator.hidden_layer, HIDDEN_LAYERS, parameter="hidden_layer", caller=name)
