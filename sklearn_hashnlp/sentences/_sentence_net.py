@@ -304,6 +304,18 @@ def take_step_logs(
     return others, min((int(each.every) for each in step_logs), default=None)
 
 
+def score_of(estimator: Any) -> float:
+    """Return the validation score of an encoder."""
+    score = estimator.scoring(estimator)
+    try:
+        return float(score)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{type(estimator).__name__}: scoring must return a number, higher is better; got "
+            f"{score!r:.60} ({type(score).__name__})."
+        ) from error
+
+
 def load_weights(net: SentenceNet, weights: Mapping[str, Tensor]) -> None:
     """Load some of the weights."""
     unknown = net.module_.load_state_dict(weights, strict=False).unexpected_keys

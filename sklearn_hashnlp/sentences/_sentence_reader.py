@@ -247,6 +247,13 @@ class SentenceReader:
     seed: int  # of the hyperplanes
     frequencies: WordFrequencies  # in the training sentences
 
+    @classmethod
+    def of(cls, estimator: Any, seed: int, frequencies: WordFrequencies) -> SentenceReader:
+        """Return the reader of an estimator."""
+        shortest, longest = map(int, estimator.ngram_range)
+        sizes = int(estimator.n_projections), int(estimator.n_bits)
+        return cls(*sizes, (shortest, longest), seed, frequencies)
+
     @property
     def featurizer(self) -> CharNgramFeaturizer:
         """The featurizer of words, which also splits texts into words."""

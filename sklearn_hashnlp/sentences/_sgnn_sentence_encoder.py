@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, Interval, fit_context, literal_options
 from sklearn_hashnlp.nn._sgnn_transformer import Init
-from sklearn_hashnlp.sentences._encode_sentences import check_weight, encode_sentences
+from sklearn_hashnlp.sentences._fitted_encoder import FittedSentenceEncoder
 from sklearn_hashnlp.sentences._paragraph_batches import ParagraphBatches, TrainingText
 from sklearn_hashnlp.sentences._sentence_net import (
     RecordTraining,
-    SentenceNet,
     SentenceObjective,
     TrainingState,
     WarmUpAndDecay,
     load_weights,
     make_sentence_net,
-    net_from_state,
+    score_of,
     take_step_logs,
 )
 from sklearn_hashnlp.sentences._sentence_parameters import (
@@ -43,31 +39,20 @@ from sklearn_hashnlp.sentences._sentence_reader import (
     read_paragraphs,
     warn_of_single_sentences,
 )
-from sklearn_hashnlp.sentences._sentence_vectors import RowEncoder, SentenceVectors
 from sklearn_hashnlp.sentences._word_pretraining import pretrain, set_context_component
 from sklearn_hashnlp.text import split_sentences
 from sklearn_hashnlp.training._callbacks import epoch_reports
 from sklearn_hashnlp.training._check_unchanged import cannot_continue
-from sklearn_hashnlp.training._checkpoints import (
-    Checkpoints,
-    SaveCheckpoints,
-    storable_copy,
-)
-from sklearn_hashnlp.training._estimator import FittedNet
+from sklearn_hashnlp.training._checkpoints import Checkpoints, SaveCheckpoints
 from sklearn_hashnlp.training._fit import Resumed, fit_net
 from sklearn_hashnlp.training._fit_task import atomic_fit, reported_to_callbacks
-from sklearn_hashnlp.training._settings import (
-    Seeds,
-    TrainingSettings,
-    as_bundle,
-    draw_seeds,
-)
+from sklearn_hashnlp.training._settings import TrainingSettings, as_bundle, draw_seeds
 from sklearn_hashnlp.training._torch_scope import plain_torch
 
 _MASK_PROBABILITY = 0.15  # of masking a word
 
 
-class SGNNSentenceEncoder(SentenceVectors, FittedNet):
+class SGNNSentenceEncoder(FittedSentenceEncoder):
     """Encode sentences as embeddings for cosine similarity, without a vocabulary.
 
     It is trained on plain paragraphs. An embedding has two parts. The first depends on the spelling
@@ -252,15 +237,6 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         "verbose": [Interval(Integral, 0, 2, closed="both")],
     }
 
-    _net: SentenceNet
-    log_: list[dict[str, Any]]
-    waiting_share_: float
-    _reader: SentenceReader
-    _seeds: Seeds
-    _trained_on: int  # checksum of the training paragraphs
-    _training_state: TrainingState | None  # progress of a training that can be resumed
-    _measures = ("train_loss", "dur")
-    _net_from_state = staticmethod(net_from_state)
     _check_parameters = check_parameters
 
     def __init__(
@@ -369,14 +345,12 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
             Paragraphs: texts, which are split into sentences, or lists of sentences. A path-like
             object such as ``pathlib.Path``: a text file in UTF-8 with one paragraph per line,
             possibly compressed. A callable without arguments returns an iterator of paragraphs.
-        y : None
-            Ignored. To learn from the vectors of another model use
-            :class:`DistilledSentenceEncoder`.
+        y : Ignored
+            To learn from the vectors of another model use :class:`DistilledSentenceEncoder`.
 
         Returns
         -------
         self : SGNNSentenceEncoder
-            The fitted encoder.
 
         Raises
         ------
@@ -414,21 +388,19 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         ----------
         X : iterable of (str, list of str or path-like), path-like or callable
             Paragraphs, as in ``fit``.
-        y : None
-            Ignored.
+        y : Ignored
 
         Returns
         -------
         self : SGNNSentenceEncoder
-            The fitted encoder.
         """
         self._check_parameters()
         device = resolve_device(self.device, caller=type(self).__name__)
         paragraphs = self._read(X)
-        is_new = not hasattr(self, "net_")
-        text = (
-            self._begin(paragraphs, device) if is_new else TrainingText.of(paragraphs, self._reader)
-        )
+        if hasattr(self, "net_"):
+            text = TrainingText.of(paragraphs, self._reader)
+        else:
+            text = self._begin(paragraphs, device)
         return self._train(text, None, None)
 
     def _read(self, X: Any) -> Paragraphs:
@@ -447,13 +419,7 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
     def _begin(self, paragraphs: Paragraphs, device: str) -> TrainingText:
         """Make a new net and train its first stage."""
         seeds = draw_seeds(self.random_state)
-        reader = SentenceReader(
-            int(self.n_projections),
-            int(self.n_bits),
-            (int(self.ngram_range[0]), int(self.ngram_range[1])),
-            seeds.hash,
-            WordFrequencies.count(paragraphs),
-        )
+        reader = SentenceReader.of(self, seeds.hash, WordFrequencies.count(paragraphs))
         net = make_sentence_net(sentence_architecture(self), device).initialized(seeds.module)
         self.log_ = []
         self.waiting_share_ = 0.0
@@ -478,7 +444,7 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
 
     def _score(self, stage: str) -> None:
         if self.scoring is not None:
-            self.log_.append({"stage": stage, "epoch": 0, "step": 0, "score": _score_of(self)})
+            self.log_.append({"stage": stage, "epoch": 0, "step": 0, "score": score_of(self)})
             if self.verbose > 1:
                 print(f"{stage}: score {self.log_[-1]['score']:.4f}")
 
@@ -522,7 +488,7 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
 
         def score() -> float:
             update_component()
-            return _score_of(self)
+            return score_of(self)
 
         def so_far() -> SGNNSentenceEncoder:
             update_component()
@@ -573,80 +539,3 @@ class SGNNSentenceEncoder(SentenceVectors, FittedNet):
         if checkpoints is not None:
             checkpoints.save(self._snapshot(), training_state=bool(self.net_.optimizer_.state))
         return self
-
-    def _so_far(self) -> SGNNSentenceEncoder:
-        """Return an encoder of the epochs so far, which shares the net."""
-        model = self._shallow_copy()
-        model._keep_net(self.net_, list(self.history_))
-        return model
-
-    def _snapshot(self) -> SGNNSentenceEncoder:
-        """Return an encoder that shares the net and can be saved."""
-        model: SGNNSentenceEncoder = storable_copy(self._so_far(), "scoring", "sentence_splitter")
-        return model
-
-    def _row_encoder(self) -> RowEncoder:
-        weight = check_weight(
-            self.context_weight, self.net_.module_.network, caller=type(self).__name__
-        )
-        return partial(
-            encode_sentences, self.net_, self._reader, context_weight=weight, n_jobs=self.n_jobs
-        )
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.net_.module_.network.dim)
-
-    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return everything learned, as JSON values and as arrays."""
-        check_is_fitted(self)
-        net_values, net_arrays = self.net_.to_state()
-        reader_values, reader_arrays = self._reader.to_state()
-        arrays = net_arrays | {f"reader.{name}": array for name, array in reader_arrays.items()}
-        return net_values | {
-            "history": self.history_,
-            "log": self.log_,
-            "reader": reader_values,
-            "seeds": list(self._seeds),
-            "trained_on": self._trained_on,
-            "waiting_share": self.waiting_share_,
-        }, arrays
-
-    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Load the state of :meth:`_get_model_state`; the parameters may have changed since."""
-        prefix = "reader."
-        of_reader = {
-            name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)
-        }
-        self.log_ = values["log"]
-        self.waiting_share_ = values["waiting_share"]
-        self._training_state = None
-        self._seeds, self._trained_on = Seeds(*values["seeds"]), values["trained_on"]
-        self._reader = SentenceReader.from_state(values["reader"], of_reader)
-        self._keep_net(net_from_state(values, arrays, values["history"]), [])
-
-    def _get_training_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        state = self._training_state
-        if state is None and not self.net_.optimizer_.state:
-            return None
-        values, arrays = self.net_.to_training_state()
-        course, best = (None, {}) if state is None else state.to_state()
-        return values | {"course": course}, arrays | best
-
-    def _set_training_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        super()._set_training_state(values, arrays)
-        self._training_state = (
-            None if values["course"] is None else TrainingState.from_state(values["course"], arrays)
-        )
-
-
-def _score_of(estimator: Any) -> float:
-    """Return the validation score of an encoder."""
-    score = estimator.scoring(estimator)
-    try:
-        return float(score)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"{type(estimator).__name__}: scoring must return a number, higher is better; got "
-            f"{score!r:.60} ({type(score).__name__})."
-        ) from error
