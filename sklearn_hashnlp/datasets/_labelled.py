@@ -29,11 +29,10 @@ from sklearn_hashnlp.datasets._row_formats import (
     FORMATS,
     FORMATS_BY_EXTENSION,
     Columns,
-    Row,
     RowFormat,
-    RowReader,
     format_of_name,
 )
+from sklearn_hashnlp.datasets._row_reader import Row, RowReader
 
 Errors = Literal["strict", "replace", "skip"]
 

@@ -24,12 +24,10 @@ from sklearn_hashnlp.datasets._row_formats import (
     FASTTEXT_PREFIX,
     TEXT_NAMES,
     Columns,
-    Row,
     RowFormat,
-    RowReader,
-    fasttext_splitter,
     format_of_name,
 )
+from sklearn_hashnlp.datasets._row_reader import Row, RowReader, fasttext_splitter
 
 TextFormat: TypeAlias = Literal["lines", "csv", "tsv", "jsonl", "fasttext"]
 Errors: TypeAlias = Literal["strict", "replace", "skip"]

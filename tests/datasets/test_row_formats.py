@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from sklearn_hashnlp.datasets._row_formats import Columns, Row, RowFormat, RowReader
+from sklearn_hashnlp.datasets._row_formats import Columns, RowFormat
+from sklearn_hashnlp.datasets._row_reader import Row, RowReader
 
 
 def read(kind: str, content: str, multilabel: bool | None = False, **options: Any) -> list[Row]:
