@@ -83,6 +83,28 @@ def _bundles() -> Bundles:
     }
 
 
+def _untrained(options: LanguageOptions, training: Training) -> Any:
+    """Return the language model with the parameters of the options."""
+    counts = options.model_type == "kneser-ney"
+    if counts:
+        of_networks = ("max_time", "log_every", "checkpoint_dir", "resume")
+        training.refuse(
+            "--model-type kneser-ney", **{name: getattr(options, name) for name in of_networks}
+        )
+    elif options.arpa is not None:
+        raise typer.BadParameter("--arpa needs --model-type kneser-ney.")
+    from sklearn_hashnlp.language import HsigmoidLanguageModel, KneserNeyLanguageModel
+
+    if counts:
+        counting = KneserNeyLanguageModel(order=options.order)
+        set_parameters(counting, training.settings or [], {})
+        return counting
+    network = HsigmoidLanguageModel(order=options.order, resume=options.resume)
+    folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
+    training.configure(network, _bundles(), checkpoint_dir=folder, callbacks=options.callbacks())
+    return network
+
+
 @reporting_errors
 def train(
     data: Annotated[
@@ -131,27 +153,10 @@ def train(
     --checkpoint-dir the model is also saved after every epoch, and after an interruption the same
     command with --resume continues.
     """
-    counts = options.model_type == "kneser-ney"
-    if counts:
-        of_networks = ("max_time", "log_every", "checkpoint_dir", "resume")
-        training.refuse(
-            "--model-type kneser-ney", **{name: getattr(options, name) for name in of_networks}
-        )
-    elif options.arpa is not None:
-        raise typer.BadParameter("--arpa needs --model-type kneser-ney.")
-    from sklearn_hashnlp.language import HsigmoidLanguageModel, KneserNeyLanguageModel
     from sklearn_hashnlp.persistence import save_model
 
-    language_model: Any
-    if counts:
-        language_model = KneserNeyLanguageModel(order=options.order)
-        set_parameters(language_model, training.settings or [], {})
-    else:
-        language_model = HsigmoidLanguageModel(order=options.order, resume=options.resume)
-        folder = None if options.checkpoint_dir is None else str(options.checkpoint_dir)
-        training.configure(
-            language_model, _bundles(), checkpoint_dir=folder, callbacks=options.callbacks()
-        )
+    language_model = _untrained(options, training)
+    counts = options.model_type == "kneser-ney"
     for path in (data, options.valid):
         if path is not None:
             check_sentences(path, reading)
