@@ -29,7 +29,7 @@ MAX_ROWS = 10_000  # of a fit
 _MAX_SCORES = 2**22
 _FITTED_SCORES = 2**17  # a fit to more takes longer, and is hardly another
 _WEIGHT_OF_CROPS = 1 / 9  # of all crops together, relative to whole rows; chosen on validation rows
-# that say the logarithm of h, relative to that of the median length
+# Imagined rows pull the logarithm of h to so much below that of the median length.
 _IMAGINED_ROWS, _BELOW_MEDIAN = 40, 1.5
 _STEP = 0.1  # first of the optimizer, relative to the limit: a factor of two
 _SIGNIFICANT = 1.64  # standard deviations
@@ -45,7 +45,7 @@ class Calibration:
     class_counts: NDArray[np.float64]
     n_rows: int
     half: float = 0.0  # h; with 0 only rows without known columns have the class shares
-    # of all rows, sorted
+    # Columns that all rows share, sorted
     common_columns: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     common_values: NDArray[np.float32] = field(
         default_factory=lambda: np.empty(0, dtype=np.float32)
@@ -254,7 +254,7 @@ def fit_calibration(
     median, given_half = float(np.median(whole)) if len(whole) else 1.0, calibration.half
 
     def logits(numbers: Numbers) -> NDArray[np.float64]:
-        # of a new model: an error leaves none with trial values
+        # Both belong to a new model: an error leaves none with trial values.
         loss.inverse_temperature, calibration.half = numbers
         return loss.logits(calibration.shifted(loss, scored.scores, lengths))
 

@@ -64,7 +64,7 @@ if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
 
 _MAX_UNHASHED = 2**27  # columns with a row each: not a table of gigabytes by mistake
-# of further training: after a fit of few rows, learning rates are still large
+# For further training: after a fit of few rows, learning rates are still large.
 _MIN_ROWS_PER_STEP = 64
 
 

@@ -26,7 +26,7 @@ _MAX_NAMED = 20  # labels in a message
 _LISTS = (list, tuple, set, frozenset)
 _TOLERANCE = 1e-3  # of the sum of soft labels
 _SOFT = next(name for name, loss in LOSSES.items() if loss.takes_soft_labels)
-# for messages
+# The name of the loss, for messages
 _MULTILABEL = next(name for name, loss in LOSSES.items() if loss.takes_several_labels)
 
 

@@ -21,7 +21,7 @@ LossName: TypeAlias = Literal["softmax", "ova", "hinge", "hsigmoid", "soft_softm
 Calibrate: TypeAlias = Literal["auto", "temperature", False]
 LossChoice: TypeAlias = Literal["auto", "softmax", "ova", "hinge", "hsigmoid", "soft_softmax"]
 
-# of fastText's table of the sigmoid: the largest score, and its steps of 1/32
+# FastText's table of the sigmoid: the largest score, and the number of steps per score of 1
 _TABLE_LIMIT, _TABLE_STEPS = 8, 32
 
 
@@ -89,7 +89,7 @@ class Loss(ABC):
             from scipy.special import expit
 
             return np.asarray(expit(logits))
-        # as scipy does, with less overhead
+        # This is scipy's softmax, with less overhead.
         shares = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 

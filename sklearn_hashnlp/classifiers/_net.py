@@ -43,7 +43,7 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
 
     criterion_: Loss
     measures: ClassVar[tuple[str, ...]] = ("loss", "acc")
-    # of rows, so that parts of them can be scored: those of sparse rows
+    # Whether rows have lengths, so that parts of them can be scored: sparse rows have
     has_lengths: ClassVar[bool] = False
     eps: ClassVar[float] = 1e-4  # damps the first steps of rare n-grams, whose gradients are small
 
@@ -220,7 +220,7 @@ class OutOfBatchScores(UnseenScores):
         self, net: ClassifierNet, batch: Any = None, training: bool | None = None, **_: Any
     ) -> None:
         """Score the rows when all others have been trained on."""
-        # or sorted by class
+        # Rows that are not shuffled may be sorted by class, and too few say little.
         if not training or self.parts or len(self.rows) < _MIN_ROWS or not self.is_shuffled:
             return
         n_out_of_batch = min(int(_SHARE * len(self.rows)), _MAX_OUT_OF_BATCH)

@@ -46,7 +46,12 @@ from sklearn_hashnlp.training._settings import (
     check_training_parameters,
     draw_seeds,
 )
-from sklearn_hashnlp.training._validation_split import Samples, validation_split
+from sklearn_hashnlp.training._validation_split import (
+    Samples,
+    errors_of_validation_data,
+    validation_pair,
+    validation_split,
+)
 
 if TYPE_CHECKING:  # torch is imported where a net is used
     from sklearn_hashnlp.classifiers._net import ClassifierNet
@@ -196,7 +201,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
         else:
             stopping = self._stopping()
             if validation_data is not None:
-                valid_rows = self._validation_rows(*validation_data, labels)
+                valid_rows = self._validation_rows(validation_data, labels)
             elif stopping is not None:
                 rows, valid_rows = validation_split(
                     rows, stopping.validation_fraction, seed=seeds.split
@@ -206,11 +211,16 @@ class NetClassifier(ScoringClassifier, FittedNet):
             net, labels, rows, valid_rows, loss, replace(settings, continues=continues)
         )
 
-    def _validation_rows(self, X: Any, y: Any, labels: Labels) -> Any:
+    def _validation_rows(self, validation_data: Any, labels: Labels) -> Any:
         """Return a user's validation rows as a dataset."""
-        y, _ = read_targets(y, known=labels, soft=labels.soft, caller=type(self).__name__)
-        X, y = self._validate_rows(X, y, reset=False)
-        return self._dataset(X, labels.encode(y), None)
+        X, y = validation_pair(validation_data, type(self).__name__)
+        with errors_of_validation_data():
+            y, _ = read_targets(y, known=labels, soft=labels.soft, caller=type(self).__name__)
+            X, y = self._validate_rows(X, y, reset=False)
+            unseen = [] if y.ndim == 2 else sorted(set(y.tolist()) - set(labels.classes.tolist()))
+            if unseen:
+                raise ValueError(f"the label {unseen[0]!r} is not in y.")
+            return self._dataset(X, labels.encode(y), None)
 
     def _labels_of(
         self,

@@ -42,7 +42,8 @@ from sklearn_hashnlp.text._text_vectorizer import with_n_jobs
 from sklearn_hashnlp.training._check_unchanged import check_unchanged
 from sklearn_hashnlp.training._estimator import HistoryTable
 from sklearn_hashnlp.training._fit_task import let_report, reported_to_callbacks
-from sklearn_hashnlp.training._settings import EarlyStopping, HasBundles
+from sklearn_hashnlp.training._settings import EarlyStopping, HasBundles, joined_callbacks
+from sklearn_hashnlp.training._validation_split import errors_of_validation_data, validation_pair
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
@@ -283,9 +284,8 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             matrix; or, with ``loss="soft_softmax"``, the probability of each class: at least 0,
             with a sum of 1 for each text. ``predict`` returns labels in the same form.
         sample_weight : array-like of shape (n_texts,), default=None
-            Weights of the texts, at least 0: the loss of each text is multiplied by its weight;
-            None is 1. Texts of weight 0 are ignored. With the dual solver larger weights mean less
-            regularization.
+            Weights of the texts, at least 0; None is 1. Texts of weight 0 are ignored. With the
+            dual solver larger weights mean less regularization.
         classes : array-like of shape (n_classes,), default=None
             The labels of the columns of ``y``, with ``loss="soft_softmax"``. None: the column names
             of a data frame, else 0 to n_classes - 1.
@@ -322,11 +322,13 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
 
         let_report(pipeline[-1], self, whole)
         if validation_data is not None:
-            validation_data = self._rows(validation_data[0], pipeline), validation_data[1]
+            texts, valid_y = validation_pair(validation_data, type(self).__name__)
+            with errors_of_validation_data():
+                validation_data = self._rows(texts, pipeline), valid_y
         own = pipeline[-1].callbacks
         try:
             with named_in_errors(self):
-                pipeline[-1].set_params(callbacks=[*(own or []), *(callbacks or [])] or None)
+                pipeline[-1].set_params(callbacks=joined_callbacks(own, callbacks, self))
                 pipeline[-1].fit(
                     rows,
                     y,

@@ -84,7 +84,8 @@ class TextReader:
     OSError
         If the file cannot be opened.
     ValueError
-        If the file cannot be read as expected; the message contains the file and the line. Also if
+        If the file cannot be read as expected; the message contains the file and the line. If the
+        reader is iterated twice, or ``size`` of batches is below 1. Also if
         the first line of a file with an unknown extension looks like JSON or the header of a table.
 
     Warns
@@ -133,6 +134,11 @@ class TextReader:
             check_is_file(path, "a text file")
             named = format_of_name(name_inside(path)) if path.suffix.lower() != ".txt" else None
             self._source, self._lines = str(path), read_lines(path, progress, decoding)
+        elif hasattr(file, "encoding") or not hasattr(file, "read"):
+            raise TypeError(
+                "TextReader: file must be a path or a stream of bytes, such as open(path, 'rb') "
+                f"and sys.stdin.buffer, got {file!r:.60}."
+            )
         else:
             self._source = str(getattr(file, "name", "<stdin>")).strip("<>")
             self._lines = _StreamLines(file, self._source, decoding)
@@ -144,6 +150,7 @@ class TextReader:
             )
         self._checks_first, self._label_prefix = file_format is None, label_prefix
         self._n_skipped, self._first_error = 0, ""
+        self._is_read = False
         self._rows: RowReader | None = None
         if self.file_format in _TABLES:
             row_format = RowFormat(
@@ -177,6 +184,9 @@ class TextReader:
         return None if self._rows is None else self._rows.row_format.delimiter
 
     def __iter__(self) -> Iterator[Row]:
+        if self._is_read:
+            raise ValueError(f"TextReader reads {self._source} once. Make another one.")
+        self._is_read = True
         if self._rows is None:
             yield from self._plain_rows()
             return
@@ -200,6 +210,8 @@ class TextReader:
         list of named tuples
             The texts, as the reader itself yields them.
         """
+        if size < 1:
+            raise ValueError(f"TextReader.batches: size must be at least 1, got {size!r}.")
         batch: list[Row] = []
         first_error: Exception | None = None
         stream = self._lines if isinstance(self._lines, _StreamLines) else None

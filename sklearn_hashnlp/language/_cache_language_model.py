@@ -16,7 +16,7 @@ from sklearn_hashnlp.language._corpus import VOCABULARY, SpecialTokens, read_tra
 from sklearn_hashnlp.language._tokenizer import FarContext, WordWindows, build_tokenizer
 
 Reset: TypeAlias = Literal["never", "sentence"]
-# used in predictions
+# Parameters that predictions use
 _KEPT_PARAMETERS = "cache_size", "decay", "unigram_prior", "bigram_prior", "reset"
 
 
@@ -170,7 +170,7 @@ class CacheLanguageModel(BaseLanguageModel):
 
     def _encode_contexts(self, beginnings: list[list[str]]) -> NDArray[np.int64]:
         width = min(max(map(len, beginnings), default=0), self.cache_size_)
-        # keeps the ends of sentences
+        # The far context keeps the ends of sentences.
         far = FarContext(max(width, 1), across_sentences=self.reset_ == "never")
         return replace(self._tokenizer, far=far).encode_contexts(beginnings)
 

@@ -452,7 +452,7 @@ class HsigmoidLanguageModel(NeuralLanguageModel):
             self._n_fitted = n_before + n_windows if n_before else 0
         else:
             settings = self._settings(net, corpus, warm_start_rate(n_windows, n_before))
-            # and not their sum: it may be the same text again
+            # The larger number, not the sum: it may be the same text again.
             self._n_fitted = max(n_windows, n_before)
         spent = time.monotonic() - began  # by the small network of a learned tree
         return self._train(net, corpus, settings, checkpoints, seconds_spent=spent)

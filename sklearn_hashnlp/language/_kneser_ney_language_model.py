@@ -259,7 +259,7 @@ class KneserNeyLanguageModel(BaseLanguageModel):
         log_probs = self._log_probs(contexts)
         ids = np.empty((len(contexts), k), dtype=np.int64)
         for row, chosen in zip(log_probs, ids, strict=True):
-            # more than k if there are ties
+            # With ties there are more candidates than k.
             candidates = np.flatnonzero(row >= np.partition(row, -k)[-k])
             chosen[:] = candidates[np.argsort(-row[candidates], kind="stable")[:k]]
         return np.take_along_axis(log_probs, ids, axis=1), ids

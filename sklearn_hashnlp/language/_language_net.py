@@ -50,7 +50,7 @@ _TABLES = {DIRECT, "embedding.ngrams.weight"}  # with few trained rows
 _PROJECTION = "embedding.linear.weight"
 # chosen empirically: the step of a word also moves the vectors of all other words
 _PROJECTION_FACTOR = 1 / 3
-# gradients of single words; without it, the first steps of rare words and nodes are too long
+# Damps gradients of single words: without it, the first steps of rare words and nodes are too long.
 DAMPING = 15
 
 
@@ -226,7 +226,7 @@ class LanguageNet(Net):
             for key in _SINGLE
             if key in parameters
         ]
-        # a layer that reads n signs of +-1 / sqrt(n)
+        # The projection reads n signs of +-1 / sqrt(n).
         if name == "adagrad" and _PROJECTION in parameters:
             weight = parameters[_PROJECTION]
             groups[0]["params"] = [part for part in groups[0]["params"] if part is not weight]
@@ -431,7 +431,7 @@ def discriminant_vectors(
         within = total - between
         within += np.eye(len(within)) * max(_MIN_VARIANCE * np.trace(within) / len(within), 1e-12)
         values, axes = eigh(between, within)
-        # without that of the error of the means
+        # The variance between classes, without that of the error of their means
         variances = np.maximum(values - n_classes / counts.sum(), 0.0)
         shrinkage = variances / (variances + 1 / np.maximum(counts, 1)[:, np.newaxis])
         vectors: NDArray[np.float32] = (means @ axes * shrinkage).astype(np.float32)

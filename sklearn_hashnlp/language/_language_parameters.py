@@ -98,7 +98,7 @@ class Regularization(Bundle):
 
 
 class LanguageSchedule(Schedule):  # not a dataclass: it has no ``shuffle``
-    """Learning rate schedule of a :class:`HsigmoidLanguageModel`, with two groups of parameters.
+    """Learning rate schedule of a :class:`HsigmoidLanguageModel`, with two factors.
 
     ``partial_fit`` keeps the learning rate constant, after a warmup in the first call of a new
     model.

@@ -16,7 +16,7 @@ from sklearn_hashnlp._constraints import check_parameters, number
 
 
 class SteadyLinear(nn.Linear):
-    """A linear layer that, in evaluation on the CPU, computes a row's same bytes in any batch."""
+    """A linear layer; in evaluation on the CPU a row has the same bytes in any batch."""
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__(

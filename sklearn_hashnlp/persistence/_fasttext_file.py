@@ -25,7 +25,7 @@ from sklearn_hashnlp.text._fasttext_dictionary import LABEL_PREFIX, FastTextDict
 HEADER: Final = "ii"  # the magic number and the version
 ARGUMENTS: Final = "12id"  # the values of ARGUMENT_NAMES
 SIZES: Final = "iiiqq"  # entries, words, labels, tokens, and pruned n-grams or -1
-# follows the name of an entry and a NUL
+# An entry's numbers, after its name and a NUL
 ENTRY: Final = np.dtype([("count", "<i8"), ("kind", "u1")])
 DENSE: Final = "qq"  # rows and columns; the values follow as float32
 # whether norms follow, rows, columns and codes; one byte for each code follows
@@ -73,7 +73,7 @@ _BLOCK = 2**20  # rows that are compared with the centroids at once
 class FastTextFile:
     """The content of a supervised model's file; a quantized matrix is computed from its codes."""
 
-    # by fastText's names; those that are missing are written with its defaults
+    # Arguments by fastText's names; missing ones are written with its defaults.
     arguments: dict[str, Any]
     dictionary: FastTextDictionary
     labels: NDArray[np.str_]  # (n_labels,): in the order of the file, without prefix
@@ -130,7 +130,7 @@ class _Reader:
             raise ValueError(f"its {what} has a negative size")
         self._check(math.prod(shape) * np.dtype(dtype).itemsize, what)
         array = np.empty(shape, dtype=dtype)
-        # of BufferedReader
+        # BufferedReader has ``readinto``.
         if self._file.readinto(array.reshape(-1).view(np.uint8)) < array.nbytes:  # type: ignore[attr-defined]
             raise EOFError(f"it ends within its {what}")
         self.left -= array.nbytes

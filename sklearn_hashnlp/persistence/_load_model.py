@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn_hashnlp.persistence._folder_files import explained, read_folder
 
-# this folder imports no estimators
+# Only a name, because this folder imports no estimators
 _PREDICTOR = "sklearn_hashnlp.classifiers.export._linear_predictor"
 
 

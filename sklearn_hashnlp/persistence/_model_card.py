@@ -84,7 +84,7 @@ def model_card(
     size["bytes of weights on disk"] = sum(array.nbytes for array in arrays.values())
     parts.append(_section("Size", size | {"precision of tables": precision}))
     versions = {
-        # an import would be circular
+        # Read from the loaded package, because an import would be circular.
         "sklearn-hashnlp": sys.modules[__name__.partition(".")[0]].__version__,
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,

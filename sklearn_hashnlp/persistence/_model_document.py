@@ -81,9 +81,9 @@ _MAY_BE_NAN = frozenset(["discounts"])
 
 
 def encode_model(
-    model: Any, *, precision: str = "float32", training_state: bool = False
+    model: Any, *, precision: str = "float32", training_state: bool = False, fitted: bool = True
 ) -> tuple[dict[str, Any], Arrays]:
-    """Encode a model as a JSON document and arrays."""
+    """Encode a model as a JSON document and arrays; ``fitted=False`` if it need not be fitted."""
     arrays: Arrays = {}
     trained: list[str] = []
 
@@ -150,7 +150,7 @@ def encode_model(
                 trained.append(name)
         return description
 
-    description = encode(model, "this model")
+    description = encode(model, "this model", in_template=not fitted)
     if training_state and not trained:
         raise ValueError(
             "training_state=True, but this model has no training state: none of its estimators "

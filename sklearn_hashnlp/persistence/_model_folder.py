@@ -70,8 +70,8 @@ def save_model(
         Additional sections of the model card, such as the data and the accuracy: tables of names
         and values by their titles. A ``README.md`` that was not written by this function is kept.
     dry_run : bool, default=False
-        Whether to check only that a model can be saved in the folder, and to write nothing: before
-        a long training, when ``model`` is not fitted yet.
+        Whether to check only that the model, which need not be fitted, and the folder can be
+        saved, and to write nothing: before a long training. With ``model=None`` the folder alone.
 
     Raises
     ------
@@ -105,6 +105,8 @@ def save_model(
     check_sections(card)
     folder = Path(folder)
     if dry_run:
+        if model is not None:
+            encode_model(model, fitted=False)
         _check_replaceable(folder)
         return
     try:

@@ -62,7 +62,7 @@ class Batches:
         self.smallest = smallest
         self.generator = generator
         self.device = torch.device(device)
-        # on another device than the CPU
+        # Set on another device than the CPU
         self._gather: Callable[[Tensor], tuple[Any, Tensor]] | None = None
 
     def __len__(self) -> int:

@@ -104,14 +104,15 @@ class EpochHistory(History):  # type: ignore[misc]  # skorch has no types
 class Net(NeuralNet):  # type: ignore[misc]  # skorch has no types
     """A skorch net with low overhead per batch; SIGINT stops training after a batch or epoch."""
 
-    # by time.perf_counter; training then stops, as if by a callback after a short epoch
+    # A time of time.perf_counter: training then stops, as if by a callback after a short epoch.
     deadline: float | None = None
     max_grad_norm: float | None = None  # of the gradient of all parameters
     # batch size of the first training: smaller batches take a smaller step
     rows_per_step: int | None = None
     # whether the optimizer was loaded without its full training state
     has_only_step_sizes: bool = False
-    # since it was built or loaded, or before it was saved with its training state
+    # Whether it was trained since it was built or loaded, or before it was saved with its training
+    # state
     was_trained: bool = False
     interrupted_ = False  # whether SIGINT stopped the last training
     # results of a step that are recorded in the history

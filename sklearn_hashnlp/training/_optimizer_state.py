@@ -18,7 +18,7 @@ Packed: TypeAlias = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]  # shape of each parameter by name
 
 _NAMES: Final = get_args(OptimizerName)
-# of the row-wise optimizers; Adam restarts its mean at zero
+# Accumulators of the row-wise optimizers; Adam restarts its mean at zero.
 _ACCUMULATORS = ("sum", "square", "step", "steps")
 _STEP_SIZES = "step_sizes."  # prefix of their arrays in a model
 _ONE = 128  # code of 1; codes are in steps of a factor sqrt(2), and 0 is 0

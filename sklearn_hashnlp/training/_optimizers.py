@@ -103,7 +103,7 @@ class UndoLog:
 
     def __init__(self, table: Tensor) -> None:
         self.table = table
-        # lazily allocated by the system
+        # The system allocates its memory when it is written.
         self._seen: NDArray[np.bool_] = np.zeros(len(table), dtype=np.bool_)
         self._entries: list[tuple[Tensor, Tensor]] = []
 

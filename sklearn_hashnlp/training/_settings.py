@@ -223,6 +223,16 @@ def _check_hidden_layers(estimator: Any) -> None:
         )
 
 
+def joined_callbacks(first: list[Any] | None, more: Any, estimator: Any) -> list[Any] | None:
+    """Return the callbacks of a parameter and of an argument of ``fit``."""
+    if more is not None and not isinstance(more, list | tuple):
+        raise ValueError(
+            f"{type(estimator).__name__}.fit: callbacks must be a list of callbacks and functions, "
+            f"or None. Got {more!r:.60}: wrap a single one in a list."
+        )
+    return [*(first or []), *(more or [])] or None
+
+
 def check_training_parameters(estimator: Any) -> None:
     """Check the hidden layers, bundles and callbacks of an estimator, if it has any."""
     if hasattr(estimator, "hidden_layer_sizes"):

@@ -82,7 +82,7 @@ def plain_torch(device: str = "cpu") -> Iterator[None]:
         modes.enter_context(one_torch_thread())
         modes.enter_context(float32_by_default())
         if torch.get_default_device().type != "cpu":
-            # only if needed: it slows down every call of torch
+            # Entered only if needed: it slows down every call of torch.
             modes.enter_context(torch.device("cpu"))
         modes.enter_context(torch.inference_mode(False))  # also ends no_grad
         for kind in {"cpu", device}:

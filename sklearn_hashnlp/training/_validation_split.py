@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -74,3 +76,23 @@ def validation_split(
     _, valid = train_test_split(indices, test_size=n_valid, stratify=stratify, random_state=seed)
     train = np.setdiff1d(np.arange(len(rows)), valid)
     return rows.select(train), rows.select(np.sort(valid))
+
+
+def validation_pair(validation_data: Any, caller: str) -> tuple[Any, Any]:
+    """Return X and y of the validation data of a user."""
+    if not isinstance(validation_data, tuple | list) or len(validation_data) != 2:
+        raise ValueError(
+            f"{caller}: validation_data must be a pair (X, y) or None, got "
+            f"{validation_data!r:.60} ({type(validation_data).__name__})."
+        )
+    X, y = validation_data
+    return X, y
+
+
+@contextmanager
+def errors_of_validation_data() -> Iterator[None]:
+    """Name the argument in errors about its rows and labels."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"validation_data: {error}") from error

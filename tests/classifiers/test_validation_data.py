@@ -109,3 +109,26 @@ def test_an_object_that_is_no_callback_is_an_error() -> None:
         ValueError, match="The 'callbacks' parameter of TextClassifier must hold skorch callbacks"
     ):
         TextClassifier().fit(TEXTS, LABELS, callbacks=[3])
+
+
+@pytest.mark.parametrize(
+    ("valid", "message"),
+    [
+        ((TEXTS, LABELS, LABELS), r"validation_data must be a pair \(X, y\) or None"),
+        (TEXTS, r"validation_data must be a pair \(X, y\) or None"),
+        (([], []), "validation_data: Found array with 0 sample"),
+        ((TEXTS, ["other"] * 40), "validation_data: the label 'other' is not in y"),
+        ((TEXTS, LABELS[:3]), "validation_data: .* inconsistent numbers of samples"),
+    ],
+    ids=["three", "texts", "none", "label", "lengths"],
+)
+def test_wrong_validation_data_are_named(valid: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TextClassifier(**SIZES, solver="sgd").fit(TEXTS, LABELS, validation_data=valid)
+
+
+def test_a_single_callback_needs_a_list() -> None:
+    with pytest.raises(
+        ValueError, match=r"callbacks must be a list .* wrap a single one in a list"
+    ):
+        TextClassifier(**SIZES).fit(TEXTS, LABELS, callbacks=print)

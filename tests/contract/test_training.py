@@ -106,6 +106,7 @@ def test_fit_gives_the_same_bytes_and_leaves_everything_else_alone(name, capfd):
     np.random.seed(5)  # noqa: NPY002
     with torch_setting("num_threads", 2):
         assert refit(name, model) is model
+        assert torch.get_num_threads() == 2
         assert_same_bits(answers(name, model), answers(name, fitted(name)))
     assert (torch.rand(1).item(), np.random.rand()) == expected  # noqa: NPY002
     assert capfd.readouterr() == ("", "")

@@ -133,3 +133,20 @@ def test_wrong_options_are_an_error_before_anything_is_read(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         TextReader(io.BytesIO(b"x"), **options)
+
+
+@pytest.mark.parametrize("file", [io.StringIO("a text"), 3], ids=["characters", "number"])
+def test_only_paths_and_streams_of_bytes_are_read(file: Any) -> None:
+    with pytest.raises(TypeError, match=r"file must be a path or a stream of bytes"):
+        TextReader(file)
+
+
+def test_a_reader_is_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a\nb\n", encoding="utf-8")
+    reader = TextReader(path)
+    assert [row.text for row in reader] == ["a", "b"]
+    with pytest.raises(ValueError, match=r"reads .*a\.txt once"):
+        next(iter(reader))
+    with pytest.raises(ValueError, match="size must be at least 1, got 0"):
+        next(TextReader(path).batches(0))

@@ -179,6 +179,14 @@ def test_a_folder_that_is_not_writable_is_an_error_before_any_work(
     assert [path.name for path in saved.parent.iterdir()] == ["model"]
 
 
+def test_checking_a_model_before_its_training(saved: Path) -> None:
+    save_model(TextClassifier(), saved, dry_run=True)
+    with pytest.raises(TypeError, match=r"it is a builtins\.object"):
+        save_model(object(), saved, dry_run=True)
+    with pytest.raises(TypeError, match="'random_state' of TextClassifier"):
+        save_model(TextClassifier(random_state=np.random.RandomState(0)), saved, dry_run=True)
+
+
 def test_checking_that_a_model_can_be_saved_leaves_no_files(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

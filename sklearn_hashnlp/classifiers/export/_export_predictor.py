@@ -164,7 +164,7 @@ def export_predictor(
                 "A self-governing neural network is one file: path must end with '.py', got "
                 f"{str(path)!r}."
             )
-        # which imports torch
+        # Imported only here, because it imports torch.
         from sklearn_hashnlp.classifiers.export._sgnn_predictor import sgnn_model
 
         header, content = sgnn_model(pipeline)

@@ -51,7 +51,7 @@ def _murmur3(strings: list[bytes]) -> Any:
             mixed = (state << np.uint32(13) | state >> np.uint32(19)) * np.uint32(5) + np.uint32(
                 0xE6546B64
             )
-            # not for the bytes of an incomplete block
+            # The bytes of an incomplete block are only combined by XOR.
             state = np.where(4 * index + 4 <= own, mixed, state)
         hashes[chosen] = _mix(state ^ own.astype(np.uint32)).view(np.int32)
     return hashes

@@ -98,7 +98,7 @@ class LinearTextPredictor:
             return scores
         # The fewer known n-grams, the nearer are scores to those of the shares of the labels.
         rest, half = (squares - self._base)[:, np.newaxis], self.header["half"]
-        # of a difference by rounding 0
+        # A difference that only comes from rounding counts as 0.
         lengths = np.sqrt(np.where(rest > 1e-9 * self._base, rest, 0.0))
         cubes = lengths * lengths * lengths
         share = np.divide(

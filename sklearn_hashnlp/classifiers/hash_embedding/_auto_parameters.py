@@ -123,11 +123,6 @@ def loss_of_few_rows(n_classes: int, *, multilabel: bool) -> LossName:
     return "ova" if multilabel else "hinge" if n_classes <= _MAX_CLASSES else "softmax"
 
 
-def has_few_rows(n_rows: int) -> bool:
-    """Return whether the loss for ``loss="auto"`` does not depend on the labels of rows."""
-    return n_rows < _FEW_ROWS
-
-
 def contradictory_share(rows: SparseRows) -> float:
     """Return the share of rows whose label is not the most frequent one of all equal rows."""
     # Sums of hashes of the values tell rows apart; differences of cumulated sums wrap around.

@@ -47,7 +47,7 @@ class CompiledStep:
         self,
         module: HashEmbeddingNetwork,
         optimizer: Any,  # a RowwiseOptimizer
-        # of a batch's gradients
+        # The factor of a batch's gradients
         scale: Callable[[tuple[SparseBatch, Tensor]], float] = lambda _: 1.0,
     ) -> None:
         self._scale = scale

@@ -203,7 +203,7 @@ def sum_by_label(model: LinearModel, rows: SparseRows) -> Future[LabelSums] | No
     """Start to compute the sums of rows; None if the model has fewer dimensions than classes."""
     if model.pool.shape[1] < len(model.bias):
         return None
-    # it is trained meanwhile
+    # A copy, because the importance weights are trained meanwhile.
     importance = None if model.importance is None else model.importance.copy()
     return run_beside(LabelSums.of, model, importance, rows)
 
@@ -458,7 +458,7 @@ def curvature_state(
             np.bincount(located.rows, by_value), eps / n_hashes
         )
     vectors, _ = embed_rows(model, rows)
-    # that share a step of the head: of concatenated hashes
+    # The parts of a concatenated vector share a step of the head.
     n_parts = model.spec.vector_dim // model.spec.embedding_dim
     by_column = n_parts * (np.square(vectors) * costs[:, np.newaxis]).sum(axis=0, dtype=np.float64)
     sums["head.0.weight"] = np.broadcast_to(accumulated(by_column), model.weight.shape).copy()
@@ -466,7 +466,8 @@ def curvature_state(
     parameters = {name: {"sum": array} for name, array in sums.items()}
     damping: list[float | None] = [eps, eps]  # of the tables, and of the head
     rates = [learning_rate] * 2
-    # of the importance weights, of the pool, where all hashes share a step, and of the head
+    # With several hashes: the importance weights, the pool, where all hashes share a step, and the
+    # head
     if n_hashes > 1:
         damping = [eps / n_hashes, eps / n_hashes, eps * n_hashes / n_parts]
         rates = [learning_rate, learning_rate / n_hashes, learning_rate]

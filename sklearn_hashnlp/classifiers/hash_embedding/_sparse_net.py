@@ -59,7 +59,7 @@ class SparseNet(ClassifierNet):
     """A skorch classifier of encoded labels with batches of :class:`SparseBatch`."""
 
     has_sparse_gradients = True
-    # of the importance rows, which merging models adds up
+    # Document frequencies of the importance rows: merging models adds them up.
     document_frequencies: NDArray[np.int32] | None = None
     divergence: ClassVar[str] = DIVERGENCE
     has_lengths: ClassVar[bool] = True
@@ -217,7 +217,7 @@ class SparseNet(ClassifierNet):
                 )
                 # Ties in float32 are broken by the order of classes, as by argsort over all scores.
                 close = _are_close(best)
-                # by the bound: perhaps not by the next class
+                # They are close to the bound, but perhaps not to the next class.
                 if close.any() and k < head.softmax.n_classes:
                     best[close] = head.softmax.topk(
                         hidden[torch.from_numpy(close).to(hidden.device)], k + 1
@@ -262,7 +262,7 @@ class SparseNet(ClassifierNet):
         rows = SparseDataset.of(rows)
         documents: list[Tensor] = []
         n_documents = 0
-        # of no rows
+        # Without rows there is one empty part.
         parts = SparseBatches(rows, PREDICT_ROWS, max_values=PREDICT_VALUES).parts() or [slice(0)]
         n_threads = cpu_count() if self.device_type == "cpu" else 1
         for some in map_in_order(partial(self._embed, rows), parts, n_threads):

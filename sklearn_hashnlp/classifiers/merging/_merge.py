@@ -190,7 +190,7 @@ def _steps(model: Any) -> list[Any]:
 
 
 def _different_parameters(one: Any, two: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield different parameters, also of nested estimators, except for pretrained encoders."""
+    """Yield different parameters; nested estimators and pretrained encoders are not compared."""
     mine, others = ({"class": type(model).__name__} | model.get_params() for model in (one, two))
     for name in sorted({*mine, *others}):
         a, b = mine.get(name), others.get(name)
