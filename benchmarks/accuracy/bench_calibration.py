@@ -9,9 +9,10 @@ Of TextClassifier also the area under the ROC curve that separates 1,000 test te
 random bytes, lines of Python and sentences in other languages by its largest probability: 1 if all
 test texts have larger ones.
 
-    python -m benchmarks run bench_calibration --data DIR python -m benchmarks run bench_calibration
-    --data DIR --sets trec sst2 --sizes 1000 python -m benchmarks run bench_calibration --data DIR
-    --plot docs/images/reliability.png   (draws sst2)
+    python -m benchmarks run bench_calibration --data DIR
+    python -m benchmarks run bench_calibration --data DIR --sets trec sst2 --sizes 1000
+    # Draws sst2
+    python -m benchmarks run bench_calibration --data DIR --plot docs/images/reliability.png
 
 Each result is written when it is measured and skipped the next time (unless --again is given).
 """

@@ -3,29 +3,26 @@
 Four parts, each of which can be run alone (--part) and is added to the same JSON:
 
 speed       Training time on AG News. fastText (dim 10, word bigrams, minCount 1, the published
-bucket 10,000,000;
-            also bucket 2,000,000, and five epochs) and TextClassifier(random_state=seed) with its
-            defaults train alternately on the same rows in one process, after one warm-up round.
-            Ours is timed from raw strings to the trained model; fastText only for its own call on a
-            file written before, which favors fastText. The texts of that file (as they are, as
-            tokens, or as lowercase tokens), its learning rate and epochs are chosen on a validation
-            set, a tenth of the training rows.
+            bucket 10,000,000; also bucket 2,000,000, and five epochs) and
+            TextClassifier(random_state=seed) with its defaults train alternately on the same rows
+            in one process, after one warm-up round. Ours is timed from raw strings to the trained
+            model; fastText only for its own call on a file written before, which favors fastText.
+            The texts of that file (as they are, as tokens, or as lowercase tokens), its learning
+            rate and epochs are chosen on a validation set, a tenth of the training rows.
 prediction  Texts per second on the test rows of AG News, alternately: this package from raw
-strings, with as many
-            threads as processors and with one; fastText's compiled function, which has one thread,
-            on texts tokenized beforehand, which favors fastText, in one call and in two processes
-            that hold half of the texts each.
-memory      Growth of peak memory in training, each method in a new process. accuracy    Every
-labeled data set, mean over the seeds: ours with each value of `features` and the defaults, ours
-            tuned on training rows, and the baselines: fastText tuned in the same way, and TF-IDF
-            with a linear SVM on words, on words and punctuation, and with characters, each on texts
-            in lowercase or not, whichever is better on validation rows. It takes hours. Each result
-            is written when it is measured and skipped the next time (unless --again is given), so
-            the script can be stopped and restarted.
+            strings, with as many threads as processors and with one; fastText's compiled function,
+            which has one thread, on texts tokenized beforehand, which favors fastText, in one call
+            and in two processes that hold half of the texts each.
+memory      Growth of peak memory in training, each method in a new process.
+accuracy    Every labeled data set, mean over the seeds: ours with each value of `features` and the
+            defaults, ours tuned on training rows, and the baselines: fastText tuned in the same
+            way, and TF-IDF with a linear SVM on words, on words and punctuation, and with
+            characters, each on texts in lowercase or not, whichever is better on validation rows.
+            It takes hours. Each result is written when it is measured and skipped the next time
+            (unless --again is given), so the script can be stopped and restarted.
 
-    python -m benchmarks run bench_classifiers --data DIR --part speed prediction memory python -m
-    benchmarks run bench_classifiers --data DIR --part accuracy --sets trec sst2 --models words
-    tuned svm
+    python -m benchmarks run bench_classifiers --data DIR --part speed prediction memory
+    python -m benchmarks run bench_classifiers --data DIR --part accuracy --sets trec --models svm
 
 fastText's settings are read from the JSON if they are there, and chosen first otherwise, or with
 --again for `speed`. fastText is installed into a temporary folder for the run (--fasttext keeps

@@ -1,4 +1,4 @@
-"""Changes of the text classifier's defaults, judged on the data sets that did not choose them.
+r"""Changes of the text classifier's defaults, judged on the data sets that did not choose them.
 
 Each change is tried on samples of the training rows and on all of them, and compared with the
 defaults on other training rows, the same for both (at most 4,000; the validation file of a set if
@@ -8,8 +8,9 @@ gain on the set that was left out is reported, with the 90 % interval of a paire
 rows. A change becomes a default if this mean rises and no set falls by more than its noise. Test
 rows are not read: `bench_small_sets` compares the defaults with a tuned linear model on them, once.
 
-    python -m benchmarks run bench_left_out --data DIR --cache FOLDER python -m benchmarks run
-    bench_left_out --data DIR --cache FOLDER --sizes 1000 --changes "C from 0.3 to 10"
+    python -m benchmarks run bench_left_out --data DIR --cache FOLDER
+    python -m benchmarks run bench_left_out --data DIR --cache FOLDER --sizes 1000 \
+        --changes "C from 0.3 to 10"
 
 --cache keeps which rows each model predicts correctly, so that an interrupted run continues; use
 another folder and another output after a change of the package.

@@ -7,8 +7,9 @@ each seed. Seconds are of the classifier's fit, wall-clock time and CPU time of 
 programs on the machine affect only the first); n-grams are counted beforehand. Prediction is timed
 on the test rows.
 
-    python -m benchmarks run bench_many_labels --data DIR python -m benchmarks run bench_many_labels
-    --data DIR --rows 5000 --labels 500   (a test run; writes no JSON)
+    python -m benchmarks run bench_many_labels --data DIR
+    # A test run; writes no JSON
+    python -m benchmarks run bench_many_labels --data DIR --rows 5000 --labels 500
 """
 
 from __future__ import annotations

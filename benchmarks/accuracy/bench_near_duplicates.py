@@ -5,15 +5,14 @@ or 20 % of the words are changed: eight of ten are replaced by a word drawn from
 paragraphs, one is deleted, and one gets such a word after it. All texts are searched for pairs of
 near-duplicates.
 
-bits             All Hamming distances, of bits of n-grams that are weighted by TF-IDF. MinHash
-datasketch's MinHash and MinHashLSH of sets of words, or of sequences of words (shingles); pairs
-that
-                 the index returns are kept if their signatures are similar enough.
-recall           Share of the copies that are found as a pair with their original. false positives
-Pairs that are found although less than half of their originals' words are the same in the same
-order
-                 (by `difflib`). The other pairs are near-duplicates that Wikipedia itself has
-                 ("natural").
+bits             All Hamming distances, of bits of n-grams that are weighted by TF-IDF.
+MinHash          datasketch's MinHash and MinHashLSH of sets of words, or of sequences of words
+                 (shingles); pairs that the index returns are kept if their signatures are similar
+                 enough.
+recall           Share of the copies that are found as a pair with their original.
+false positives  Pairs that are found although less than half of their originals' words are the same
+                 in the same order (by `difflib`). The other pairs are near-duplicates that
+                 Wikipedia itself has ("natural").
 
 The n-grams, the shingles and the thresholds are chosen on 20,000 other paragraphs for the highest
 mean recall with at most one false positive per thousand paragraphs; "with 20 false positives" has
@@ -21,7 +20,8 @@ the threshold of the test paragraphs themselves, to compare the methods. Process
 thread, each search in a new process; "twice" is both sets of paragraphs and their copies together.
 
     python -m benchmarks run bench_near_duplicates --data DIR
-    python -m benchmarks run bench_near_duplicates --data DIR --rows 2000 --seeds 1   (a test run)
+    # A test run
+    python -m benchmarks run bench_near_duplicates --data DIR --rows 2000 --seeds 1
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SIZES = {BITS: (560, 1120, 2240), MINHASH: (128, 256)}
 CHOSEN_WITH = {BITS: 1120, MINHASH: 128}
 BYTES = {BITS: 1 / 8, MINHASH: 4}
 VALIDATION_SEED = 1000
-# times the threshold: pairs to compare the methods at equal numbers of false positives
+# Factor of the threshold: pairs up to it compare the methods at equal numbers of false positives.
 FARTHER = 1.15
 
 

@@ -6,8 +6,9 @@ process, which holds the texts and has loaded everything before timing. Growth i
 minus the memory before; with the matrix, it is that of fit and transform together. Other programs
 on the machine affect the seconds, not the memory.
 
-    python -m benchmarks run bench_ngram_dictionary --data DIR python -m benchmarks run
-    bench_ngram_dictionary --data DIR --rows 2000 --peer-rows 500   (a test run)
+    python -m benchmarks run bench_ngram_dictionary --data DIR
+    # A test run
+    python -m benchmarks run bench_ngram_dictionary --data DIR --rows 2000 --peer-rows 500
 """
 
 from __future__ import annotations

@@ -1,19 +1,21 @@
-"""The text classifier with and without the vectors of a pretrained encoder.
+r"""The text classifier with and without the vectors of a pretrained encoder.
 
 Encoders, none of which sees a label:
 
 Wikipedia            Trained on paragraphs of Wikipedia; only the part that depends on the use of
-words. and own texts        Trained on these and on all training texts of the data set, without
-their labels. teacher              Fitted to the vectors of a Transformer, as by
-bench_sentence_teacher.py, for sentences of Wikipedia
-                     and parts of them; only with --teacher-vectors, the folder where that script
-                     has put them.
+                     words.
+and own texts        Trained on these and on all training texts of the data set, without their
+                     labels.
+teacher              Fitted to the vectors of a Transformer, as by bench_sentence_teacher.py, for
+                     sentences of Wikipedia and parts of them; only with --teacher-vectors, the
+                     folder where that script has put them.
 
 Each data set is cut to random samples of its training rows; the accuracy is that on all test rows,
 the mean over the seeds. The weight of the vectors was chosen on training rows.
 
-    python -m benchmarks run bench_pretrained --data DIR --teacher-vectors FOLDER python -m
-    benchmarks run bench_pretrained --data DIR --sets trec --sizes 250 --encoders Wikipedia
+    python -m benchmarks run bench_pretrained --data DIR --teacher-vectors FOLDER
+    python -m benchmarks run bench_pretrained --data DIR --sets trec --sizes 250 \
+        --encoders Wikipedia
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """

@@ -8,8 +8,9 @@ three copies of each text) by the mean accuracy over the same rates. SGNN takes 
 steps with and without copies. Each seed determines the training and the errors. Each result is
 written when it is measured and skipped the next time (unless --again is given).
 
-    python -m benchmarks run bench_robustness --data DIR python -m benchmarks run bench_robustness
-    --data DIR --models   (only draws the plot of the JSON)
+    python -m benchmarks run bench_robustness --data DIR
+    # Only draws the plot of the JSON
+    python -m benchmarks run bench_robustness --data DIR --models
 
 Writes a plot next to the JSON (needs matplotlib). fastText is installed into a temporary folder for
 the run (--fasttext keeps one).

@@ -3,13 +3,11 @@
 Two parts, each of which can be run alone (--part) and is added to the same JSON:
 
 accuracy    SwDA, MRDA (5 labels), ATIS, TREC and languages79, from the utterance alone: the recipe
-of each data set
-            (see common/sgnn_recipes.py), mean and spread over the seeds, each of hyperplanes and
-            training, and TF-IDF with a linear SVM, in lowercase or not. Recipes, and the case, were
-            chosen on training and validation rows; test rows are read only here.
+            of each data set (see common/sgnn_recipes.py), mean and spread over the seeds, each of
+            hyperplanes and training, and TF-IDF with a linear SVM, in lowercase or not. Recipes,
+            and the case, were chosen on training and validation rows; test rows are read only here.
 ablations   TREC and MRDA: the paper's classifier with one setting changed at a time. Evaluated on
-validation rows, not
-            on test rows; for MRDA 10,000 training and 4,000 validation rows.
+            validation rows, not on test rows; for MRDA 10,000 training and 4,000 validation rows.
 
 Each result is written when it is measured and skipped the next time (unless --again is given).
 
@@ -43,7 +41,7 @@ LINEAR = {
     "swda": "svm-punctuation",
     "languages79": "svm-characters",
 }
-# training rows, validation rows, epochs
+# Training rows, validation rows and epochs of each set
 ABLATION_ROWS: dict[str, tuple[int | None, int | None, int]] = {
     "trec": (None, None, 8),
     "mrda": (10_000, 4_000, 4),

@@ -5,8 +5,9 @@ sentences. The linear model is TF-IDF of words 1-2 and of characters 2-5 within 
 with C = 3; cross-validation chooses 1 to 10 on 1,000 and on 4,000 rows. The mean of the seeds is
 reported; each draws other rows, unless all are used.
 
-    python -m benchmarks run bench_short_texts --data DIR python -m benchmarks run bench_short_texts
-    --data DIR --sizes 1000 4000   (all rows take the linear model an hour)
+    python -m benchmarks run bench_short_texts --data DIR
+    # All rows take the linear model an hour
+    python -m benchmarks run bench_short_texts --data DIR --sizes 1000 4000
 
 Each result is written when it is measured and skipped the next time (unless --again is given).
 """

@@ -1,4 +1,4 @@
-"""The default text classifier against a tuned linear model, on all rows and on 250 to 4,000.
+r"""The default text classifier against a tuned linear model, on all rows and on 250 to 4,000.
 
 The linear model is TF-IDF of words 1-2 (with punctuation) and of characters 2-5 within words, and
 LinearSVC; lowercase, sublinear_tf and C are chosen by cross-validation on the training rows. Both
@@ -6,8 +6,9 @@ train on the same rows: all of them, or for each seed another random sample. The
 once, for the accuracy. A paired bootstrap over the test rows shows how much of the lead may be
 noise (90 %).
 
-    python -m benchmarks run bench_small_sets --data DIR python -m benchmarks run bench_small_sets
-    --data DIR --sets trec sst2 --sizes 250 1000 --cache FOLDER
+    python -m benchmarks run bench_small_sets --data DIR
+    python -m benchmarks run bench_small_sets --data DIR --sets trec sst2 --sizes 250 1000 \
+        --cache FOLDER
 
 The linear model takes hours on the large sets. --cache keeps its predictions, so that it runs once.
 Each result is written when it is measured and skipped the next time (unless --again is given).

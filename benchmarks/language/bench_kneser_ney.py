@@ -6,11 +6,10 @@ is its peak memory minus the memory before.
 
 ptb    Orders 1 to 6, and order 5 without rare n-grams; test perplexity on test.txt. (1 minute)
 brown  Orders 2 to 5. The first 800,000 words train, the next 200,000 validate, and the rest test; a
-sentence belongs to
-       the part that its first word is in. Words that occur three times or less in the training part
-       are <unk>. (1 minute)
+       sentence belongs to the part that its first word is in. Words that occur three times or less
+       in the training part are <unk>. (1 minute)
 imdb   Order 5 on all 50,000 reviews, each a sentence, with all their words: time and memory. (2
-minutes)
+       minutes)
 
     python -m benchmarks run bench_kneser_ney --data DIR
     python -m benchmarks run bench_kneser_ney --data DIR --part ptb --kenlm PYTHON

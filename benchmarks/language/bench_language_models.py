@@ -1,25 +1,25 @@
-"""Perplexity on Penn Treebank: every tree, the best tree against full softmax, hashed connections.
+r"""Perplexity on Penn Treebank: every tree, the best tree against full softmax, hashed connections.
 
 Four parts, each of which can be run alone (--part) and is added to the same JSON; minutes are on
 two cores.
 
 builders  A small network with each tree, and with adaptive softmax, the same settings and epochs
-for all. (15 minutes) networks  A larger network with full softmax, with the cluster tree, with the
-tree learned from two epochs of the small
-          network, and with that tree and hashed direct connections; then with a bag of the words
-          before the window, also of earlier sentences: with residual blocks ("modern"), and with
-          hashed direct connections ("far hashed"). Every epoch is saved in a folder (--work), and
-          an interrupted run resumes from there. (80 minutes, of which the full softmax takes 40)
+          for all. (15 minutes)
+networks  A larger network with full softmax, with the cluster tree, with the tree learned from two
+          epochs of the small network, and with that tree and hashed direct connections; then with a
+          bag of the words before the window, also of earlier sentences: with residual blocks
+          ("modern"), and with hashed direct connections ("far hashed"). Every epoch is saved in a
+          folder (--work), and an interrupted run resumes from there. (80 minutes, of which the full
+          softmax takes 40)
 time      The larger network with full softmax and with the cluster tree, which has the shape of the
-learned one:
-          seconds for the same 2,000 sentences, in turns in one process, and the median ratio. Run
-          it while nothing else runs. (2 minutes)
+          learned one: seconds for the same 2,000 sentences, in turns in one process, and the median
+          ratio. Run it while nothing else runs. (2 minutes)
 ranking   The network with the learned tree: how often a test sentence is more probable than its
-words in a random
-          order, 1,000 pairs. (1 minute, once the network is trained)
+          words in a random order, 1,000 pairs. (1 minute, once the network is trained)
 
-    python -m benchmarks run bench_language_models --data DIR --work FOLDER python -m benchmarks run
-    bench_language_models --data DIR --work FOLDER --part networks --networks cluster hashed
+    python -m benchmarks run bench_language_models --data DIR --work FOLDER
+    python -m benchmarks run bench_language_models --data DIR --work FOLDER --part networks \
+        --networks cluster hashed
 
 Hyper-parameters were chosen by the perplexity on valid.txt; test.txt is read once per model, at the
 end. Perplexities count every word of a sentence and </s>; words outside the vocabulary are <unk>, a
@@ -55,7 +55,7 @@ SMALL: dict[str, Any] = {
     "learning_rate": 0.5,
     "batch_size": 512,
 }
-# without it, a random tree diverges
+# Without a warm-up, a random tree diverges.
 WARMUP = {"schedule__warmup_steps": LanguageSchedule().warmup_steps}
 EPOCHS_OF_BUILDERS = 4
 EPOCHS_BEFORE = 2  # of the small network with the cluster tree, from which the tree is learned

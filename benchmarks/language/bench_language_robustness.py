@@ -1,4 +1,4 @@
-"""Default language models on texts of any size, compared with word frequencies and Kneser-Ney.
+r"""Default language models on texts of any size, compared with word frequencies and Kneser-Ney.
 
 Of each text, cut to its first sentences, the default HsigmoidLanguageModel with each output is
 trained once. Perplexity is of held-out sentences, after the first epoch and at the end, and its
@@ -14,10 +14,11 @@ Words that occur once are <unk>, and all models of a text have the same words. "
 at 20,000 sentences. Each result is written when it is measured and skipped the next time (unless
 --again is given); at the end the table and the cells that miss a bound are printed.
 
-    python -m benchmarks run bench_language_robustness --data DIR python -m benchmarks run
-    bench_language_robustness --data DIR --texts ptb --sizes 300 1000 --outputs tree adaptive python
-    -m benchmarks run bench_language_robustness --data DIR --rows 50 --sizes 40   (a test run;
-    writes no JSON)
+    python -m benchmarks run bench_language_robustness --data DIR
+    python -m benchmarks run bench_language_robustness --data DIR --texts ptb --sizes 300 1000 \
+        --outputs tree adaptive
+    # A test run; writes no JSON
+    python -m benchmarks run bench_language_robustness --data DIR --rows 50 --sizes 40
 """
 
 from __future__ import annotations

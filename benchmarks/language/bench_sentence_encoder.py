@@ -1,34 +1,31 @@
-"""SGNNSentenceEncoder trained on Wikipedia, against TF-IDF, hashed n-grams and no training.
+r"""SGNNSentenceEncoder trained on Wikipedia, against TF-IDF, hashed n-grams and no training.
 
 Parts, each of which can be run alone (--part) and is added to the same JSON:
 
 training        Each encoder and seed: seconds, the share of the time that steps waited for a batch,
-and the curve of
-                the validation score, the rank correlation on the first half of the STS benchmark's
-                development set. The encoders are saved in a folder (--work); an interrupted
-                training resumes from there.
+                and the curve of the validation score, the rank correlation on the first half of the
+                STS benchmark's development set. The encoders are saved in a folder (--work); an
+                interrupted training resumes from there.
 similarity      Spearman's correlation of cosine similarities and human scores on the first half,
-the second half and
-                the whole set, of baselines and encoders.
+                the second half and the whole set, of baselines and encoders.
 classification  Logistic regression on frozen vectors, with C = 1000 as in the reference
-implementation and C chosen
-                on training rows: trec, sst2, and imdb with the mean of a review's sentence vectors.
+                implementation and C chosen on training rows: trec, sst2, and imdb with the mean of
+                a review's sentence vectors.
 retrieval       Search in 5,000 texts that the encoder was fitted on: ag_news, swda, paragraphs of
-Wikipedia, and imdb,
-                on which nothing was chosen.
+                Wikipedia, and imdb, on which nothing was chosen.
 speed           Sentences per second of the small encoder on two threads, and without deduplication
-of words. ablation        The small encoder, with earlier defaults and one setting changed at a
-time, each trained for the same
-                seconds.
+                of words.
+ablation        The small encoder, with earlier defaults and one setting changed at a time, each
+                trained for the same seconds.
 defaults        Changes of the defaults: for each of three tasks the change is chosen by the other
-two; see
-                sentence_left_out.py. No test rows are read.
+                two; see sentence_left_out.py. No test rows are read.
 report          The full network of the reference implementation; only on request. It needs a GPU.
 
-    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER python -m benchmarks
-    run bench_sentence_encoder --data DIR --work FOLDER --part similarity --models "TF-IDF, words"
-    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER --part report --device
-    cuda
+    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER
+    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER --part similarity \
+        --models "TF-IDF, words"
+    python -m benchmarks run bench_sentence_encoder --data DIR --work FOLDER --part report \
+        --device cuda
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """

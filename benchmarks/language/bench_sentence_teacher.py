@@ -1,4 +1,4 @@
-"""A sentence encoder that learns from a teacher: a Transformer with 22 million parameters.
+r"""A sentence encoder that learns from a teacher: a Transformer with 22 million parameters.
 
 The teacher encodes sentences of Wikipedia, windows of 4 to 12 of their words, single words, and
 beginnings of questions with words of Wikipedia; its vectors are cached in the folder
@@ -6,15 +6,18 @@ beginnings of questions with words of Wikipedia; its vectors are cached in the f
 are fitted to these vectors, but for 5 % of the sentences:
 
 held-out cosine   Mean cosine of the vectors of an encoder in the teacher's coordinates and the
-teacher's own, on those. similarity        Rank correlation with human scores, the development set
-of the STS benchmark. classification    Logistic regression on frozen vectors: trec, sst2, and imdb
-with the mean of a review's sentences. size, speed       Of the saved folder, also with int8
-coefficients, and sentences per second on two threads.
+                  teacher's own, on those.
+similarity        Rank correlation with human scores, the development set of the STS benchmark.
+classification    Logistic regression on frozen vectors: trec, sst2, and imdb with the mean of a
+                  review's sentences.
+size, speed       Of the saved folder, also with int8 coefficients, and sentences per second on two
+                  threads.
 
-    python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER python -m
-    benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER --models default
-    --sets trec python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER
-    --rows 300   (a test run)
+    python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER
+    python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER \
+        --models default --sets trec
+    # A test run
+    python -m benchmarks run bench_sentence_teacher --data DIR --teacher-vectors FOLDER --rows 300
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """

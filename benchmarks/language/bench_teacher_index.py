@@ -1,4 +1,4 @@
-"""An index of a teacher's vectors searched with a small encoder: share of nearest neighbors found.
+r"""An index of a teacher's vectors searched with a small encoder: share of nearest neighbors found.
 
 The teacher of `bench_sentence_teacher` encodes 50,000 sentences of Wikipedia once. Encoders of
 several sizes learn its coordinates (`DistilledSentenceEncoder(n_components=None)`) from these and
@@ -6,16 +6,19 @@ more sentences, windows of their words and single words. Queries are 2,000 sente
 was fitted on, and short ones of 4 to 12 of their words, as they are and with typing errors; their
 neighbors are the sentences that the teacher finds for the query without errors.
 
-share at k    Share of the teacher's k nearest neighbors among the k nearest that are found. student
-Queries are encoded by the student, the index by the teacher. both          Queries and the index
-are encoded by the student. augmented     A student fitted to the same texts and to copies with
-typing errors, with the vectors of the originals. teacher       Queries with errors, and the index,
-are encoded by the teacher. TF-IDF        Of characters, `char_wb` 2- to 5-grams, counted in the
-index.
+share at k    Share of the teacher's k nearest neighbors among the k nearest that are found.
+student       Queries are encoded by the student, the index by the teacher.
+both          Queries and the index are encoded by the student.
+augmented     A student fitted to the same texts and to copies with typing errors, with the vectors
+              of the originals.
+teacher       Queries with errors, and the index, are encoded by the teacher.
+TF-IDF        Of characters, `char_wb` 2- to 5-grams, counted in the index.
 
-    python -m benchmarks run bench_teacher_index --data DIR --teacher-vectors FOLDER python -m
-    benchmarks run bench_teacher_index --data DIR --teacher-vectors FOLDER --n-features 4096 65536
-    python -m benchmarks run bench_teacher_index --data DIR --rows 300   (a test run)
+    python -m benchmarks run bench_teacher_index --data DIR --teacher-vectors FOLDER
+    python -m benchmarks run bench_teacher_index --data DIR --teacher-vectors FOLDER \
+        --n-features 4096 65536
+    # A test run
+    python -m benchmarks run bench_teacher_index --data DIR --rows 300
 
 Each result is written when it is measured and not measured again (unless --again is given).
 """
@@ -52,7 +55,7 @@ CONTENT = "wikipedia/paragraphs.txt"
 PAGE = "teacher_index.md"
 PLOT = Path(__file__).parents[2] / "docs" / "images" / "teacher_index.png"
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
-# multiples of the vectors per file
+# Numbers of texts, multiples of the vectors per file
 LEARNED = {"sentences": 65_536, "windows": 28_672, "words": 32_768}
 SENTENCES, SHORT = "queries", "short queries"
 MISSPELLED = [

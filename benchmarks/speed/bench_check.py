@@ -7,17 +7,21 @@ of the peak of a new process.
 
 vectorizer   HashingVectorizer's seconds for the same matrix over ours, words 1-2 and characters 1-4
 training     HashingVectorizer (words 1-2) + SGDClassifier's seconds of fit over
-make_text_classifier's prediction   the same pipeline's seconds of predict over ours start
-`hashnlp predict`, and load_model and predict in Python, over the import of scikit-learn memory
-of make_text_classifier().fit, and of a transform (words 1-2)
+             make_text_classifier's
+prediction   the same pipeline's seconds of predict over ours
+start        `hashnlp predict`, and load_model and predict in Python, over the import of
+             scikit-learn
+memory       of make_text_classifier().fit, and of a transform (words 1-2)
 
 A ratio of speeds must be at least 75 % of the one in benchmarks/results/check.json; a start or
 memory at most 1 / 75 %. It prints a line for each and ends with exit status 1 if one is worse.
 
-    python -m benchmarks run bench_check --data DIR   (also: HASHNLP_DATA=DIR make bench-check)
-    python -m benchmarks run bench_check --data DIR --record   (records new figures: run it while
-    nothing else runs) python -m benchmarks run bench_check --data DIR --rows 500   (a test run;
-    compares nothing)
+    # Also: HASHNLP_DATA=DIR make bench-check
+    python -m benchmarks run bench_check --data DIR
+    # Records new figures: run it while nothing else runs
+    python -m benchmarks run bench_check --data DIR --record
+    # A test run; compares nothing
+    python -m benchmarks run bench_check --data DIR --rows 500
 
 AG News' training rows are read (and of them the last 7,600 predicted). --output names another file
 of figures.
@@ -235,7 +239,7 @@ def starts(model: Path, rounds: int) -> Sequence[tuple[str, float]]:
 
 def processor_seconds(command: list[str]) -> float:
     """Return the processor seconds of a process that reads one text."""
-    # in microseconds; os.times counts in hundredths
+    # This counts in microseconds, os.times in hundredths of a second.
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, input="one text\n", text=True, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

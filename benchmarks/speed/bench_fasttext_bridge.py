@@ -5,12 +5,13 @@ n-grams and quantization; one has 400 labels, the hashes of the first words, bec
 quantizes an output matrix only if it has 256 rows or more. For each model, over all test texts:
 
 labels      The number of texts with a predicted label that is not one of fastText's most probable
-ones. The sigmoids of
-            "ova" and "ns" are from a table, so that several labels can be the most probable.
+            ones. The sigmoids of "ova" and "ns" are from a table, so that several labels can be the
+            most probable.
 difference  The largest difference of a probability, of all labels, without the 1e-5 that fastText
-adds. seconds     Processor seconds of the labels of all texts, in turn: predict of the pipeline
-from strings, and the
-            compiled function inside fastText's predict from lines that end with a line break.
+            adds.
+seconds     Processor seconds of the labels of all texts, in turn: predict of the pipeline from
+            strings, and the compiled function inside fastText's predict from lines that end with a
+            line break.
 
 Then both train with the same dictionary, n-grams and buckets, on tokens separated by spaces;
 fastText's learning rate and epochs, and the solver of this package, are chosen on validation rows.
@@ -199,7 +200,7 @@ def differences(theirs: Any, ours: Any, lines: list[str]) -> dict[str, Any]:
     predicted, probabilities = ours.predict(lines).tolist(), ours.predict_proba(lines)
     n_others, largest = 0, 0.0
     for line, label, row in zip(lines, predicted, probabilities, strict=True):
-        # of several lines at once fastText mixes them up
+        # One line at a time: fastText mixes up the labels of several lines.
         pairs = theirs.f.predict(line, -1, 0.0, "strict")
         expected = {name: probability for probability, name in pairs}
         n_others += expected[f"__label__{label}"] < max(expected.values())

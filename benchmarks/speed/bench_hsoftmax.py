@@ -4,25 +4,21 @@ Five parts, each of which can be run alone (--part) and is added to the same JSO
 two cores.
 
 epoch    PTB, 5-gram network, embedding 64, hidden 256, batches of 512. Seconds of an epoch of
-HsigmoidLanguageModel
-         with four trees, and of the same network in a plain torch loop with adaptive and with full
-         softmax. For the full softmax some batches are timed and scaled to an epoch. (10 minutes)
+         HsigmoidLanguageModel with four trees, and of the same network in a plain torch loop with
+         adaptive and with full softmax. For the full softmax some batches are timed and scaled to
+         an epoch. (10 minutes)
 target   The same network. The adaptive softmax trains for two epochs, with the learning rate and
-schedule of the best
-         validation perplexity; then seconds until ours, with the cluster tree, reaches that
-         perplexity. (15 minutes)
+         schedule of the best validation perplexity; then seconds until ours, with the cluster tree,
+         reaches that perplexity. (15 minutes)
 large    100,000 classes, random targets by Zipf's law, 256 features, batches of 512: seconds per
-training step of the
-         layer with a Huffman tree and RowwiseAdagrad, and of a linear layer with cross-entropy and
-         SGD. (1 minute)
+         training step of the layer with a Huffman tree and RowwiseAdagrad, and of a linear layer
+         with cross-entropy and SGD. (1 minute)
 million  A network of 1,000,000 words with a Huffman tree, in a new process: peak memory of some
-hundred steps.
-         (1 minute)
+         hundred steps. (1 minute)
 search   Wikipedia's 100,000 most frequent words, one epoch of training: the ten most probable next
-words of validation
-         contexts, 256 contexts at a time, against a matrix product with all words and torch.topk.
-         Before timing, every result is compared with the topk of all log-probabilities. (10
-         minutes)
+         words of validation contexts, 256 contexts at a time, against a matrix product with all
+         words and torch.topk. Before timing, every result is compared with the topk of all
+         log-probabilities. (10 minutes)
 
     python -m benchmarks run bench_hsoftmax --data DIR
     python -m benchmarks run bench_hsoftmax --data DIR --part epoch target --rounds 5

@@ -7,8 +7,9 @@ vectorizer.transform and classifier.partial_fit together; generating documents i
 memory is of the whole process, with Python, torch, the real rows and, for fit, all documents. The
 slope in log-log scale is the exponent of the time: 1 is linear.
 
-    python -m benchmarks run bench_scale --data DIR python -m benchmarks run bench_scale --data DIR
-    --rows 2000 --sizes 1000 3162 10000   (a test run; writes no JSON)
+    python -m benchmarks run bench_scale --data DIR
+    # A test run; writes no JSON
+    python -m benchmarks run bench_scale --data DIR --rows 2000 --sizes 1000 3162 10000
 
 Writes a plot next to the JSON (needs matplotlib). The largest fit needs some gigabytes.
 """

@@ -7,12 +7,12 @@ of importance weights as one file; fastText (dim 10, bigrams, 2,000,000 buckets,
 rate 0.25) by fastText 0.9.2 and by packages that read its file; TF-IDF + LinearSVC of words and
 pairs of words, loaded by joblib.
 
-start       Processor seconds from the start of the process to the first label. memory      Peak
-resident memory up to that moment. many        Texts per second of a call with all texts; for
-fastText they are tokenized before. single      Milliseconds of a call with one text, median and
-99th percentile over the texts. threads     The same where eight threads of one process call at
-once, and texts per second of all of them. The threads
-            share the processors and Python's interpreter lock.
+start       Processor seconds from the start of the process to the first label.
+memory      Peak resident memory up to that moment.
+many        Texts per second of a call with all texts; for fastText they are tokenized before.
+single      Milliseconds of a call with one text, median and 99th percentile over the texts.
+threads     The same where eight threads of one process call at once, and texts per second of all of
+            them. The threads share the processors and Python's interpreter lock.
 
     python -m benchmarks run bench_serving --data DIR
 

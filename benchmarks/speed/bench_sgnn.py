@@ -2,12 +2,10 @@
 
 The reference implementation counts character n-grams with a CountVectorizer, its vocabulary fixed
 or fitted, and projects them with 80 SparseRandomProjections of 14 columns in a FeatureUnion or, in
-its second version, with one of
-1120. Ours is CharNgramFeaturizer and SGNNProjector. All methods alternate on one thread, and each
-      round is a whole
-``fit`` and ``transform``, in CPU seconds. Ours projects equal rows once; it is also measured
-without that, and with project_words, which splits texts into words and returns the projections of
-the distinct words, with the word ids of each text.
+its second version, with one of 1120. Ours is CharNgramFeaturizer and SGNNProjector. All methods
+alternate on one thread, and each round is a whole ``fit`` and ``transform``, in CPU seconds. Ours
+projects equal rows once; it is also measured without that, and with project_words, which splits
+texts into words and returns the projections of the distinct words, with the word ids of each text.
 
     python -m benchmarks run bench_sgnn --data DIR
 """
