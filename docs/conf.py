@@ -101,7 +101,7 @@ def setup(app: Any) -> None:
     )
     generated_pages.write(DOCS)
     app.connect("source-read", generated_pages.point_links)
-    # after numpydoc
+    # The priority is after that of numpydoc.
     app.connect("autodoc-process-docstring", reference_pages.arrange_docstring, priority=900)
     app.connect("html-page-context", reference_pages.point_back)
     app.connect("missing-reference", names.link_elsewhere)

@@ -94,7 +94,7 @@ class TextInputMixin:
     _requires_fit: ClassVar[bool] = True
 
     def __sklearn_tags__(self) -> Any:
-        # of the estimator's other base classes
+        # Tags of the estimator's other base classes
         tags: Any = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False

@@ -210,7 +210,7 @@ def create(path: Path) -> IO[bytes]:
     """Open a file to write, compressed if its name ends in .gz, .bz2 or .xz."""
     suffix = path.suffix.lower()
     if suffix == ".gz":
-        # without a time, the bytes are reproducible
+        # Without a time in the header, the bytes are reproducible.
         return cast(IO[bytes], gzip.GzipFile(path, "wb", mtime=0))
     return cast(IO[bytes], OPENERS.get(suffix, open)(path, "wb"))
 
@@ -253,7 +253,7 @@ def decompress(stored: IO[bytes], path: Path) -> IO[bytes]:
             raise ValueError(
                 f"{path}: its member {member!r} is damaged or truncated ({error})."
             ) from error
-        # encrypted, or compressed by an unknown method
+        # The member is encrypted, or compressed by an unknown method.
         except (RuntimeError, NotImplementedError) as error:
             raise ValueError(
                 f"{path}: its member {member!r} cannot be read ({error}). Extract it first."

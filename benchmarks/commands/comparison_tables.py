@@ -35,7 +35,7 @@ class Row:
     lead: float
     ours: str
     theirs: str
-    # of a ratio: where this package is better, and where the other is
+    # Words for a ratio: where this package is better, and where the other is
     words: tuple[str, str] | None = None
 
     @property

@@ -24,7 +24,7 @@ from benchmarks.runner.settings import STDLIB, format_setting
 from benchmarks.runner.table import as_markdown, as_text
 
 PROGRAM = "python -m benchmarks"
-# with a message for the user
+# Errors with a message for the user
 _EXPECTED = (OSError, ValueError, TypeError, ImportError, MemoryError, RuntimeError)
 _MAX_SEED = 2**32 - 1
 _PIPE_CLOSED = 141
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         options.function(options)
         sys.stdout.flush()  # raises BrokenPipeError here rather than at exit
     except BrokenPipeError:  # the reader has ended, such as head
-        # for what is not flushed yet
+        # What is not flushed yet goes to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_PIPE_CLOSED)
     except KeyboardInterrupt:

@@ -108,7 +108,7 @@ def search_minhash(
     found = [np.empty((0, 3))]
     for b, signature in enumerate(signatures):
         others = np.array(index.query(signature), dtype=np.int64)
-        # faster than datasketch's jaccard, one pair at a time
+        # All at once: datasketch's jaccard of one pair at a time is slower.
         distances = (values[others] != values[b]).mean(axis=1)
         found.append(
             np.column_stack([others, np.full(len(others), b), distances])[distances <= widest]

@@ -32,7 +32,7 @@ class Recipe:
     input_dropout: float = 0.0
     output: str = "binary"
     dropout: float = 0.5
-    # all n-grams of the first words: n_words, n_projections
+    # All n-grams of the first words: n_words, n_projections
     beginning: tuple[int, int] | None = None
     lowercase: bool = True  # of the views of characters; words always are
     longer: tuple[int, int, int] | None = None  # a second view of characters

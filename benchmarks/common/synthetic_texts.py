@@ -47,7 +47,7 @@ _BLOCK = 1000  # documents per draw of random numbers
 
 def perturbed(rows: Rows, share: float = SHARE, seed: int = 0) -> Iterator[tuple[str, str]]:
     """Generate texts and labels without end, with a share of the words drawn from all texts."""
-    # one object a word
+    # Equal words are one object.
     documents = [[sys.intern(word) for word in text.split()] for text in rows.texts]
     words = [word for document in documents for word in document]
     rng = np.random.default_rng(seed)

@@ -24,7 +24,7 @@ from sklearn_hashnlp.text import HashingNgramVectorizer
 
 STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0)  # C
 _FOLDS = 3
-# with more, C is chosen on one part of ten, and the form of the features on a sample
+# With more rows, C is chosen on one part of ten, and the form of the features on a sample.
 _MANY_ROWS = 40_000
 _SAMPLE = 10_000
 
@@ -74,7 +74,7 @@ class TfidfSvm:
             )
         ]
         with warnings.catch_warnings():
-            # with a large C, which is not chosen then
+            # A large C may not converge, and is not chosen then.
             warnings.simplefilter("ignore", ConvergenceWarning)
             self._svm = LinearSVC(C=self.C, random_state=0).fit(
                 scipy.sparse.hstack(parts, format="csr"), labels

@@ -81,7 +81,7 @@ def measure(
             if module is not None:
                 stack.enter_context(patch.multiple(module, **constants))
             stack.enter_context(warnings.catch_warnings())
-            # of texts of one sentence, and of long ones
+            # The encoder warns of texts of one sentence, and of long ones.
             warnings.simplefilter("ignore", UserWarning)
             if encoder is None or CHANGES[change].refits:
                 encoder = make_encoder({**settings, "random_state": seed}).fit(texts)

@@ -47,7 +47,7 @@ def evaluate(
             continue
         if encoder is None or "n_components_removed" in settings:
             with warnings.catch_warnings():
-                # of texts of one sentence, as utterances are
+                # The encoder warns of texts of one sentence, such as utterances.
                 warnings.simplefilter("ignore", UserWarning)
                 encoder = make_encoder(settings | {"random_state": seed}).fit(texts)
         encoder.set_params(**{"context_weight": "auto"} | settings)

@@ -31,7 +31,7 @@ OURS: dict[str, Any] = {"embedding_dim": 64, "hidden_size": 64, "learning_rate":
     "batch_size": 512,
     "max_epochs": 2,
 }
-# five words before, five on each side
+# Windows of five words before a word, and of five words on each side
 SIDES = {"words before": {"order": 6}, "words on both sides": {"order": 11}}
 
 Vectors = dict[str, NDArray[np.float32]]

@@ -14,7 +14,7 @@ from benchmarks.common.fasttext_baseline import TOKENS
 from benchmarks.language.sentence_tasks import Pairs
 from benchmarks.language.word_lists import GROUPS, RELATIONS
 
-# of the analogies: pairs at even indices of a relation, and at odd ones
+# Halves of the analogies: pairs at even indices of a relation, and at odd ones
 HALVES = ("chosen on", "test")
 PARTNERS = 10  # pairs that follow a pair, each of which makes a question with it
 _BLOCK = 256  # questions at once

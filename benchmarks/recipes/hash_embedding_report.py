@@ -118,7 +118,7 @@ def plot(results: Sequence[Result], figure: Figure) -> None:
                 continue
             row = labels.index(_label(group))
             accuracies = [100 * result["accuracy"] for result in members]
-            # none is covered
+            # Points are moved apart, so that none covers another.
             heights = [row + 0.07 * (i - (len(accuracies) - 1) / 2) for i in range(len(accuracies))]
             ax.plot(
                 accuracies,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from benchmarks.runner.settings import setting
 
-# of the paper's table 2
+# Data sets of the paper's table 2
 DATASETS = ("ag", "amazon", "dbpedia", "yahoo", "yelp", "amazon-polarity", "yelp-polarity")
 N_EMBEDDINGS_GRID = (10_000, 25_000, 50_000, 300_000, 500_000, 1_000_000)  # of standard embeddings
 N_BUCKETS_GRID = (500, 10_000, 50_000, 100_000, 150_000)  # of hash embeddings with a dictionary

@@ -228,7 +228,8 @@ def _train_member(
     )
     unfinished = path.with_suffix(".unfinished.npy")
     np.save(unfinished, probabilities)
-    # before the result is written, so that a run that resumes after it finds the whole file
+    # Renamed before the result is written, so that a run that resumes after it finds the whole
+    # file.
     unfinished.replace(path)
     return {"part": "member", "member": member, **result}, probabilities
 

@@ -98,7 +98,7 @@ def _shuffled_docstrings(n_labels: int) -> tuple[list[str], NDArray[np.str_]]:
     texts, labels = load_stdlib_docstrings(return_X_y=True)
     names, counts = np.unique(labels, return_counts=True)
     rows = np.flatnonzero(np.isin(labels, names[np.argsort(-counts)[:n_labels]]))
-    # not the split's seed, which would choose the first rows
+    # Another seed than the split's, which would choose the first rows
     np.random.RandomState(1).shuffle(rows)
     return [texts[row] for row in rows], labels[rows]
 

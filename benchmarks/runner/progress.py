@@ -29,7 +29,7 @@ class RunProgress(Listener):
         self.n_added = 0
         self._n_runs = n_runs
         self._n_finished = 0
-        # completed, of each run that was not finished before
+        # The completed fraction of each run that was not finished before
         self._fractions: dict[str, float] = {}
         self._n_results: dict[str, int] = {}
         self._bars: dict[str, TaskID] = {}

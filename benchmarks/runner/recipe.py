@@ -37,7 +37,7 @@ class Run:
     folder: Path  # for intermediate files; kept when a run is interrupted, deleted at the end
     previous: Sequence[Result] = ()  # the first results of an interrupted run, in order
     log: Log = field(default=no_log, repr=False)  # called with a line of text
-    # called with the work that is done and the total
+    # Called with the work that is done and the total
     progress: Progress = field(default=no_progress, repr=False)
 
 
@@ -98,14 +98,14 @@ class Recipe:
     settings: Settings = field(repr=False)
     # Yields the results after ``Run.previous`` as soon as each is there: dicts that JSON can hold.
     run: Callable[[Settings, Run], Iterator[Result]] = field(repr=False)
-    # of a trial run of seconds; None: the settings
+    # Settings of a trial run of seconds; None: ``settings``
     quick: Settings = field(default=None, repr=False)
     n_results: Callable[[Settings], int] = field(default=one_result, repr=False)  # of a whole run
     # Called with results of any seeds and settings, of unfinished runs too; recipes with the same
     # one share tables.
     report: Callable[[Sequence[Result]], list[Table]] = field(default=mean_table, repr=False)
     plot: Callable[[Sequence[Result], Figure], None] | None = field(default=None, repr=False)
-    # their versions are written into results
+    # Packages whose versions are written into results
     packages: Sequence[str] = ("sklearn-hashnlp", "numpy", "torch")
 
     def __post_init__(self) -> None:

@@ -182,7 +182,7 @@ def _run_in_workers(tracker: _RunTracker, processes: int) -> None:
                 )
                 active[receiver] = (run, process)
                 process.start()
-                # so that only the worker holds this end, and the pipe ends when the worker dies
+                # Only the worker holds this end: the pipe ends when the worker dies.
                 sender.close()
             ready = set(wait(list(active)))
             for receiver in [connection for connection in active if connection in ready]:

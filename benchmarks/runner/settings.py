@@ -13,7 +13,7 @@ STDLIB = "stdlib"  # the data of trial runs: docstrings of Python's standard lib
 _KINDS = (int, float, bool, str, tuple[int, ...], tuple[str, ...])
 
 
-# as in argparse and typer
+# The argument is named ``help`` as in argparse and typer.
 def setting(default: Any, help: str, *, recorded: bool = True) -> Any:  # noqa: A002
     """Declare a setting as a field of a dataclass; results hold its value if it is recorded."""
     return field(default=default, metadata={"help": help, "recorded": recorded})
@@ -21,7 +21,7 @@ def setting(default: Any, help: str, *, recorded: bool = True) -> Any:  # noqa: 
 
 def check_settings(settings: Any, owner: str) -> None:
     """Check for an instance of a frozen dataclass with fields that the command line can parse."""
-    # of every dataclass
+    # Every dataclass has ``__dataclass_params__``.
     if (
         not is_dataclass(settings)
         or isinstance(settings, type)

@@ -30,7 +30,7 @@ def _picture(match: re.Match[str], sources: dict[str, Path]) -> str:
     address = attributes.get("src", "")
     if "_static" in address or "://" in address:
         return match[0]
-    # else the theme gives it a light ground
+    # Without this class, the theme gives the picture a light ground.
     attributes["class"] = f"dark-light {attributes.get('class', '')}".strip()
     image = "<img {}/>".format(" ".join('{}="{}"'.format(*pair) for pair in attributes.items()))
     if match["link"]:  # of a gallery card, which leads to its example

@@ -194,7 +194,7 @@ def _members(value: type) -> list[str]:
 
 
 def _is_documented(name: str, member: Any) -> bool:
-    # of scikit-learn's metadata routing
+    # Methods such as ``set_fit_request`` belong to scikit-learn's metadata routing.
     if name.startswith("_") or re.fullmatch(r"set_\w+_request", name):
         return False
     return bool(getattr(member, "__doc__", None)) and (

@@ -107,7 +107,7 @@ def lines_with_text(path: Path, decoding: Decoding = UTF_8) -> Iterator[str]:
 def _stripped_lines(path: Path, decoding: Decoding) -> Iterator[str]:
     for number, line in enumerate(read_lines(path, decoding=decoding), start=1):
         stripped = line.strip()
-        # after the line <?xml ...?>, if there is one
+        # It is the second line after <?xml ...?>, and the first without that.
         if number <= 2 and stripped.startswith("<mediawiki"):
             raise ValueError(
                 f"{path}, line {number}: expected plain text, got a dump of Wikipedia. Read its "

@@ -155,7 +155,8 @@ class RowFormat:
     columns: Columns = USUAL_COLUMNS
     delimiter: str | None = None  # for CSV and TSV; None is the format's default
     quoted: bool = True
-    # before a quote, a delimiter or a line break that is a character of CSV and TSV
+    # The character before a quote, a delimiter or a line break that belongs to a field of CSV and
+    # TSV
     escapechar: str | None = None
     label_prefix: str = FASTTEXT_PREFIX
     label_separator: str | None = None  # separator of multiple labels in a field; None is one label

@@ -28,9 +28,9 @@ _FASTTEXT_SEPARATOR = re.compile(f"[{FASTTEXT_SPACES}]+")
 
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)  # of Excel, before the header
 _LONE_RETURN = re.compile(r"\r(?!\n?\Z)")
-# in place of a carriage return, which ends a row of the csv module; not in any decoded text
+# Stands for a carriage return, which ends a row of the csv module; no decoded text has it.
 _RETURN = "\ud80d"
-# of an annotator to the label of a row, in the JSON lines of Prodigy
+# Answers of an annotator who rejects the label of a row, in the JSON lines of Prodigy
 _ANSWERS_NO = ("reject", "ignore")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -43,7 +43,7 @@ class Row(NamedTuple):
     line: int
     text: str
     labels: tuple[str, ...]
-    # if only texts are read: all fields of CSV and TSV as a list, or the JSON object
+    # Set if only texts are read: all fields of CSV and TSV as a list, or the JSON object
     record: Any = None
 
 
@@ -60,7 +60,7 @@ class RowReader:
         multilabel: bool | None = None,
         on_error: Callable[[ValueError], None] | None = None,
     ) -> None:
-        # with the delimiter of a first line such as sep=;, once it is read
+        # It gets the delimiter of a first line such as sep=;, once that is read.
         self.row_format = row_format
         self.columns = USUAL_COLUMNS  # set by the first row
         self.header: list[str] = []  # only for CSV and TSV with column names

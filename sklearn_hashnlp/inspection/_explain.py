@@ -22,7 +22,7 @@ from sklearn_hashnlp.inspection._explanation import MAX_SHOWN_LABELS, Explanatio
 from sklearn_hashnlp.inspection._text_columns import Feature, text_features
 from sklearn_hashnlp.text._specs_of import refuse_columns
 
-# between a score and the sum of its contributions, relative to scores above 1
+# Largest difference of a score and the sum of its contributions, relative to scores above 1
 _MAX_DIFFERENCE = 1e-4
 
 

@@ -61,7 +61,7 @@ class CompiledBag(torch.autograd.Function):
             layout,
         )
         ctx.groups = (lambda: group_bags(*grouping[1:])) if groups is None else groups.result
-        # lets torch detect changes before the backward pass
+        # Saved this way, torch detects changes before the backward pass.
         ctx.save_for_backward(pool, importance, counts)
         ctx.bags, ctx.layout = bags, layout
         return torch.from_numpy(bags.documents)

@@ -314,7 +314,7 @@ class HashEmbeddingBag(HashTables):
     def _norms(self, weights: Tensor, offsets: Tensor) -> Tensor:
         size = weights.abs() if self.normalize == "l1" else weights.square()
         total = segment_sum(size.mean(dim=1), offsets)
-        # before the root: its gradient at 0 is infinite
+        # Replaced before the root is taken: its gradient at 0 is infinite.
         total = torch.where(total > 0, total, torch.ones_like(total))
         return total if self.normalize == "l1" else total.sqrt()
 

@@ -445,7 +445,7 @@ class HierarchicalSoftmax(CheckedState):
         self, state_dict: dict[str, Any], prefix: str, *args: Any, **kwargs: Any
     ) -> None:
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
-        # with assign=True, as into a layer on the meta device
+        # Devices differ with assign=True, such as into a layer on the meta device.
         if self.class_up.device != self.weight.device:
             for name, array in self._upward_arrays().items():
                 setattr(self, name, torch.from_numpy(array).to(self.weight.device))

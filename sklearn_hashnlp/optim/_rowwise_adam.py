@@ -131,6 +131,6 @@ def _moments(state: dict[str, Any], table: Tensor) -> tuple[Tensor, Tensor, Tens
     return (
         row_state(state, "mean", table, per_row=False),
         row_state(state, "square", table, per_row=True),
-        # not "step": torch would not convert its dtype
+        # Its name is not "step": torch would not convert the dtype.
         row_state(state, "steps", table, per_row=True),
     )

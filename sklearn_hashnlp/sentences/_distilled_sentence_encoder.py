@@ -278,7 +278,7 @@ def _check_vectors(y: Any, n_texts: int, *, caller: str) -> NDArray[np.floating]
             f"{caller}: y must be a matrix of numbers, the vectors of the teacher, one row per "
             f"text; got {type(y).__name__}: {error}"
         ) from error
-    # or check_array would round big-endian float64
+    # Native byte order: check_array would round big-endian float64.
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     vectors: NDArray[np.floating] = check_array(
         array,

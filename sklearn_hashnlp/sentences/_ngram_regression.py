@@ -148,7 +148,7 @@ def word_fingerprints(words: list[str]) -> NDArray[np.uint64]:
 
 def character_fingerprints(words: list[str]) -> Ragged:
     """Hash the distinct character n-grams of each word to 64 bits."""
-    # without checks: texts had them
+    # Words need no checks: their texts were checked.
     packed = pack(words, encoder(words), lowercase=False, max_characters=_CHUNK)
     parts = [
         fingerprint_ngrams(word_character_units(texts, before="<", after=">"), _NGRAM_RANGE)

@@ -179,7 +179,7 @@ def _pack_batches(
 def pad_sentences(
     sentences: Ragged,  # of word ids
     weights: NDArray[np.float32],  # (n_words,)
-    # (n_sentences, longest): word ids, -1 is padding, and their weights
+    # Both (n_sentences, longest): word ids, -1 is padding, and their weights
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Pad sentences to one length; a repeated word has its weight once, in equal parts."""
     lengths = np.diff(sentences.offsets)
@@ -188,7 +188,7 @@ def pad_sentences(
     words[mask] = sentences.values
     word_weights = np.zeros(mask.shape, dtype=np.float32)
     keys = np.repeat(np.arange(len(lengths)) * len(weights), lengths) + sentences.values
-    # of each word in its sentence
+    # Occurrences of each word in its sentence
     _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
     word_weights[mask] = weights[sentences.values] / counts.astype(np.float32)[inverse]
     return torch.from_numpy(words), torch.from_numpy(word_weights)

@@ -29,7 +29,7 @@ WORD_SPLITTER = CharNgramFeaturizer(split="punctuation", lowercase=True)
 Splitter = Callable[[str], list[str]]
 N_COUNTERS = 2**20
 _CHUNK_CHARACTERS = 2**22  # characters that are split into words at once
-# of a word in one of 3,000 sentences; rarer words, such as misspellings, weigh no more
+# The IDF of a word in one of 3,000 sentences; rarer words, such as misspellings, weigh no more.
 _MAX_IDF = 9.0
 _IDF_POWER = 1.5
 _PUNCTUATION_WEIGHT = 0.5  # relative to a word of the same frequency
@@ -41,7 +41,7 @@ _has_letter_or_digit = re.compile(r"[^\W_]").search
 class Paragraphs:
     """Paragraphs of sentences of word ids."""
 
-    # by word id, in the order of first occurrence, also from truncated ends of sentences
+    # Words by id, in the order of first occurrence, also from truncated ends of sentences
     words: list[str]
     sentences: Ragged  # the word ids of each sentence; no sentence is empty
     # (n_paragraphs + 1,): boundaries of paragraphs among the sentences; none is empty

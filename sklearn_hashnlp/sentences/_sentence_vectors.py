@@ -207,7 +207,7 @@ def _nearest(
     if k < len(scores):
         tolerance = 2 * len(query) * np.finfo(np.float32).eps
         rows = np.flatnonzero(scores >= np.partition(scores, -k)[-k] - tolerance)
-    # rounding errors exceed 1
+    # Clipped, because rounding errors lead to cosines above 1.
     similarities = np.einsum("ij,j->i", vectors[rows], query).clip(-1, 1)
     best = np.argsort(-similarities, kind="stable")[:k]
     return rows[best], similarities[best]

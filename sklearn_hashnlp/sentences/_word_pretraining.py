@@ -27,7 +27,7 @@ _RIDGE = 1.0
 _TABLE_RIDGE = 60.0  # occurrences: a row of a word that occurs less often stays near zero
 _MAX_SENTENCES = 20_000  # of which principal components are computed
 _SENTENCE_BLOCK = 512
-# removed by default, if there are enough sentences to distinguish them from topics
+# Components removed by default, if enough sentences distinguish them from topics
 _MAX_COMPONENTS = 30
 _SENTENCES_PER_COMPONENT = 1_000
 _MAX_CONTEXT_SENTENCES = 4_000  # of which the component of the second part is computed

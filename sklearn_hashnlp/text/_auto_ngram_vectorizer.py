@@ -23,7 +23,7 @@ from sklearn_hashnlp.text._text_vectorizer import TextVectorizer
 ChosenFeatures: TypeAlias = Literal["words", "words+characters"]
 
 _MANY_TEXTS = 20_000  # with more texts, word n-grams suffice
-# in all texts: character n-grams take ten times as long as word n-grams
+# Characters in all texts: n-grams of characters take ten times as long as those of words.
 _MANY_CHARACTERS = 8_000_000
 # maximum size of the sample for the share of unseen words
 _SAMPLE, _SAMPLE_CHARACTERS = 2048, 500_000
@@ -35,7 +35,7 @@ _RANGE_OF_MANY_LETTERS = (1, 4)
 
 # The weight of n-grams of characters relative to n-grams of words, chosen by cross-validation.
 _DEFAULT_WEIGHT, _SMALLER_WEIGHT = 0.5, 0.25
-# of a sample
+# Limits of a sample
 _MIN_TEXTS = 30
 _MAX_TEXTS = 5000
 _MAX_CHARACTERS = 500_000

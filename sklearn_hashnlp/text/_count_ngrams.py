@@ -313,7 +313,7 @@ def _check_surrogates(spec: NgramSpec, text: str, position: int, caller: str) ->
     """Raise an error if UTF-8 cannot encode an n-gram of a text."""
     if spec.scheme == "fasttext":
         refuse_surrogates(position, text, first=0, caller=caller)
-    # anywhere in the text: n-grams depend on the length of a word
+    # Checked anywhere in the text: n-grams depend on the length of a word.
     elif spec.analyzer == "word_chars":
         check_encodable(text.split(), position=position, caller=caller)
     elif spec.scheme == "murmur3":  # other schemes identify words by any bytes

@@ -151,7 +151,7 @@ class FastTextDictionary:
             self.word_ngrams,
             self.min_n,
             self.max_n,
-            # which no word begins with
+            # Without a prefix: a space, which no word begins with
             np.frombuffer(self.label_prefix.encode() or b" ", np.uint8),
             subwords=np.empty(0, dtype=np.int32),
             subword_ends=np.empty(0, dtype=np.int64),
@@ -167,7 +167,7 @@ class FastTextDictionary:
         ]
 
     def __getstate__(self) -> dict[str, Any]:
-        # made anew in a moment
+        # The tables are left out: they are made anew in a moment.
         return {name: value for name, value in vars(self).items() if name != "tables"}
 
 

@@ -23,7 +23,7 @@ _RANGES_AT_ONCE = 16  # ranges that a thread sorts and counts at a time
 _MIN_DROP = 2**16  # number of counts collected before any is dropped
 _MAX_PASSES = 64  # slightly exceeded if single ranges are larger than their share
 _BYTES_PER_FINGERPRINT = np.dtype(np.uint64).itemsize
-# two fingerprints and counts each, and the memory for dropping half of them
+# A result takes two fingerprints and counts, and the memory for dropping half of them.
 _BYTES_PER_RESULT = 100
 
 

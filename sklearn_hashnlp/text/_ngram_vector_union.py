@@ -47,9 +47,9 @@ class NgramVectorUnion(TextVectorizer):
 
     def __init__(self, vectorizer: Any, encoder: Any, *, weight: float = 0.5) -> None:
         self.vectorizer = vectorizer  # from texts to a sparse matrix of n-grams
-        # fitted, from texts to a dense array; in a FrozenEstimator it survives clone
+        # A fitted encoder, from texts to a dense array; in a FrozenEstimator it survives clone.
         self.encoder = encoder
-        # length of a unit vector, relative to the mean length of weighted n-gram rows
+        # Length of a unit vector, relative to the mean length of weighted n-gram rows
         self.weight = weight
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -120,7 +120,7 @@ class NgramVectorUnion(TextVectorizer):
             (vectorizer.fit(texts, y) if fit_vectorizer else vectorizer).transform(texts)
         )
         slots = counts.indices % _N_SLOTS
-        # as in the classifier
+        # The IDF of slots, as the classifier computes it
         idf = smoothed_idf(np.bincount(slots, minlength=_N_SLOTS), len(texts))
         weighted = csr_matrix(
             (counts.data * idf[slots], counts.indices, counts.indptr), shape=counts.shape

@@ -239,7 +239,7 @@ class SGNNProjector(
 
             map_blocks(project, len(out), effective_n_jobs(self.n_jobs), max_rows=_block_rows(rows))
         else:
-            # only for other devices, as it imports torch
+            # Imported only for other devices, because it imports torch.
             from sklearn_hashnlp.nn import SGNNProjection
 
             module = SGNNProjection(

@@ -143,7 +143,7 @@ def _ends_sentence(line: str, start: int, candidate: re.Match[str], has_case: bo
     is_frequent_first = word.capitalize() in _FREQUENT_FIRST and after not in {".", "-", "‐", "–"}
     if not space:  # a decimal point, a URL, or a missing space
         return is_frequent_first and first.isupper() and before[-2:].isalpha()
-    # not "iPhone", nor a script without case
+    # A word such as "iPhone" starts no sentence; scripts without case are not asked.
     if has_case and word[:1] != word[:1].title() and not word[1:2].isupper():
         return False
     if opening.endswith(("(", "[")) and first.isdigit() and (after != ")" or len(word) > 2):

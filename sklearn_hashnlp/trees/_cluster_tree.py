@@ -31,7 +31,7 @@ from sklearn_hashnlp.trees._balanced_kmeans import (
 from sklearn_hashnlp.trees._softmax_tree import SoftmaxTree
 
 _CAPACITY = 1.5  # maximum size of a cluster below the root, relative to the mean
-# of a score for each class, times the root of the number of classes; as a share of the variance
+# Price of a score for each class, times the root of the number of classes; a share of the variance
 _PRICE = 0.01
 _MIN_SHARE = 1e-12  # minimum weight of a class in a mean, for float32
 

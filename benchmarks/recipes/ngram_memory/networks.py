@@ -23,7 +23,7 @@ _TAPS = 4  # of the convolution
 class Variant:
     """A network and its memory."""
 
-    # of a dictionary, the most frequent n-grams have rows
+    # With "dictionary", the most frequent n-grams have rows.
     memory: Literal["none", "hash", "dictionary"] = "hash"
     orders: tuple[int, ...] = (2, 3)
     rows: int = 2**17  # of each table

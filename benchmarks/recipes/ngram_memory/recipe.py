@@ -29,7 +29,7 @@ that the environment variable HASHNLP_DATA names. Five minutes per variant and s
 _VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {"memory": "none"},
     "hash": {},
-    # the parameters of hash
+    # About as many parameters as "hash"
     "dense": {"memory": "none", "dim": 640, "n_blocks": 5, "learning_rate": 3e-3},
     "dictionary": {"memory": "dictionary"},
     "2**20 rows": {"rows": 2**20},
@@ -85,7 +85,7 @@ class NgramMemorySettings:
 def variants_of(settings: NgramMemorySettings) -> list[str]:
     """Return the names of the variants of a run."""
     names = settings.variants or VARIANTS[settings.unit]
-    # it is searched in numpy
+    # The dictionary is searched in numpy, on the CPU only.
     return [name for name in names if settings.device == "cpu" or name != "dictionary"]
 
 

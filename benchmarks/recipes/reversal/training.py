@@ -75,7 +75,7 @@ class Trainer:
             )
             if settings.init == "glorot":
                 draw_glorot(self.network)
-        # as in the reference: its learning rate is for such a loss
+        # SGD sums the loss of symbols as in the reference: its learning rate is for such a loss.
         self.sums_symbols = settings.optimizer == "sgd"
         kind = torch.optim.SGD if self.sums_symbols else torch.optim.Adam
         self.optimizer = kind(self.network.parameters(), lr=settings.learning_rate, fused=True)
@@ -142,7 +142,7 @@ def draw_glorot(network: AttentionNetwork) -> None:
         for part in parts:
             _draw(part, sum(part.shape))
     layer = network.output
-    # a binary node has two scores there: here their difference
+    # A binary node has two scores in the reference, and here their difference.
     if isinstance(layer, HierarchicalSoftmax):
         for parameter, size in ((layer.weight, 2 + layer.in_features), (layer.bias, 2)):
             _draw(parameter, size)

@@ -41,7 +41,7 @@ class RowGradients(NamedTuple):
     values: NDArray[Any]  # (n, n_columns): their gradients
 
 
-# as group_rows returns them
+# What group_rows returns
 Groups: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
 
 

@@ -17,7 +17,7 @@ STANDARD = 2
 
 def locate_ids(
     ids: NDArray[Any],  # (n_values,): of 32 or 64 bits
-    # (k + 1, 3): of the hash functions of the importance table and of the pool
+    # (k + 1, 3): constants of the hash functions of the importance table and of the pool
     constants: NDArray[np.uint64],
     n_rows: int,
     n_slots: int,

@@ -128,7 +128,7 @@ class LinearProblem:
 
     def log_odds(self) -> NDArray[np.float32]:
         """Return the naive Bayes log-odds of each column and output; a value's hashes add up."""
-        # by which more hashes make values and weights smaller
+        # The factor by which more hashes make values and weights smaller
         root = np.float32(math.sqrt(self.n_hashes))
         odds = naive_bayes_log_odds(
             self.rows, self.costs * root, len(self.slots), self.n_outputs, SMOOTHING

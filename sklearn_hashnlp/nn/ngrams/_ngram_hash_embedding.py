@@ -318,7 +318,7 @@ class NgramHashEmbedding(CheckedState):
         n_hashes = self.spec.num_hashes
         if self.spec.importance or n_hashes == 1:
             return ngrams
-        # each row is a value
+        # Each row that an n-gram is hashed to becomes a value of its own.
         signs, slots = np.repeat(ngrams.signs, n_hashes), ngrams.slots.reshape(-1, 1)
         return NgramRows(signs, ngrams.rows, slots, ngrams.offsets * n_hashes)
 

@@ -25,7 +25,7 @@ def test_a_trial_needs_no_data(name: str, tmp_path: Path) -> None:
     recipe = RECIPES[name]
     result = next(run_recipe(recipe, settings=recipe.quick, folder=tmp_path))
     reads_text = {"data", "paragraphs"} & set(vars(recipe.settings))
-    # also where folders are not recorded
+    # This holds also where folders are not recorded.
     assert (STDLIB in result["settings"].values()) == bool(reads_text)
 
 
