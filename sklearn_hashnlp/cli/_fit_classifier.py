@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -104,18 +104,20 @@ def fit_streamed(
     from sklearn_hashnlp.datasets import stream_labelled
 
     counts: Counter[str] = Counter()
-    n_texts = 0
+    n_texts = n_empty = 0
     multilabel = False
     history = []
     how: dict[str, Any] = vars(reading) | {"batch_size": BATCH_SIZE}
     with screen.bar(f"Reading {path.name}") as update:
-        for batch, names in stream_labelled(path, multilabel=True, progress=update, **how):
+        for batch, names in stream_labelled(path, multilabel=None, progress=update, **how):
             counts.update(name for row in names for name in row)
             n_texts += len(batch)
+            n_empty += sum(not text.strip() for text in batch)
             multilabel |= any(len(row) != 1 for row in names)
     n_labels = in_order(counts)
     check_labels(n_labels, n_texts, path)
-    found = f"{counted(n_texts, 'text')} with {counted(len(n_labels), 'label')} in {path}"
+    empty = f" ({n_empty:,} empty)" if n_empty else ""
+    found = f"{counted(n_texts, 'text')}{empty} with {counted(len(n_labels), 'label')} in {path}"
     screen.note(f"Found {found}, which is read in batches of {BATCH_SIZE:,} texts")
     texts: list[str] = []
     true: Sequence[Sequence[str]] = []
@@ -126,15 +128,21 @@ def fit_streamed(
     if model.class_weight == "balanced":  # by the labels of all batches
         weights = {name: n_texts / (len(n_labels) * count) for name, count in n_labels.items()}
         model.set_params(class_weight=weights)
+    how["multilabel"] = None if multilabel else False
+    import torch  # noqa: F401  # before the clock starts
+
     n_epochs, started = 1 if model.max_epochs == "auto" else model.max_epochs, perf_counter()
     figures: dict[str, float] = {}
     with screen.bar("Training") as update:
         for epoch in range(1, n_epochs + 1):
-            began, loss = perf_counter(), 0.0
-            for batch, labels in stream_labelled(path, multilabel=multilabel, **how):
-                model.partial_fit(batch, labels, classes=sorted(n_labels))
-                loss += len(batch) * model.history_[-1]["train_loss"]
-                update(epoch - 1, n_epochs, f"Epoch {epoch}/{n_epochs}")
+            began = perf_counter()
+            batches = stream_labelled(path, progress=_part(update, epoch, n_epochs), **how)
+            n_read, loss = _train_epoch(model, batches, n_labels)
+            if n_read != n_texts:
+                raise ValueError(
+                    f"{path} was changed while it was read: it had {counted(n_texts, 'text')} "
+                    f"first, and {n_read:,} in epoch {epoch}. Train on a copy."
+                )
             entry = {"epoch": epoch, "train_loss": loss / n_texts, "dur": perf_counter() - began}
             if valid is not None:
                 figures = _held_out(model, texts, true, multilabel=multilabel)
@@ -145,6 +153,28 @@ def fit_streamed(
         report
         if valid is None
         else report | {"validation": {"data": str(valid), "n_texts": len(texts)} | figures}
+    )
+
+
+def _train_epoch(model: Any, batches: Iterable[Any], known: Collection[str]) -> tuple[int, float]:
+    """Train on the batches of a file; return the number of texts, and the sum of their losses."""
+    weights = model.class_weight or {}
+    ignored = {label for label in known if weights.get(label, 1) == 0}
+    n_texts, loss = 0, 0.0
+    for texts, labels in batches:
+        n_texts += len(texts)
+        present = {label for row in label_lists(labels) for label in row}
+        if ignored and ignored.issuperset(present) and not ignored.issuperset(known):
+            continue  # partial_fit refuses texts that all have the weight 0
+        model.partial_fit(texts, labels, classes=sorted(known))
+        loss += len(texts) * model.history_[-1]["train_loss"]
+    return n_texts, loss
+
+
+def _part(update: Callable[..., None], epoch: int, n_epochs: int) -> Callable[[int, int], None]:
+    """Return a function that moves the bar of a training within an epoch."""
+    return lambda done, total: update(
+        (epoch - 1) * total + done, n_epochs * total, f"Epoch {epoch}/{n_epochs}"
     )
 
 

@@ -200,7 +200,7 @@ def stream_labelled(
     escapechar: str | None = None,
     label_prefix: str = FASTTEXT_PREFIX,
     label_separator: str | None = None,
-    multilabel: bool = False,
+    multilabel: bool | None = False,
     encoding: str = "utf-8",
     errors: Errors = "strict",
     progress: Callable[[int, int], None] | None = None,
@@ -220,9 +220,10 @@ def stream_labelled(
     file_format, text_column, label_column, quoted, delimiter, escapechar, label_prefix,
     label_separator
         As in :func:`load_labelled`.
-    multilabel : bool, default=False
+    multilabel : bool or None, default=False
         Whether the labels of a batch are a list of the labels of each text. With ``False`` a text
-        must have exactly one label.
+        must have exactly one label. ``None`` is ``True``, but a line of a fastText file must have
+        a label, as in :func:`load_labelled`.
     encoding, errors
         As in :func:`load_labelled`.
     progress : callable, default=None
@@ -277,7 +278,7 @@ def stream_labelled(
         _OpenedRows(path, row_format, multilabel, encoding, errors, progress)
         for path, row_format in zip(files, formats, strict=True)
     ]
-    return _batches(opened, batch_size, multilabel=multilabel)
+    return _batches(opened, batch_size, multilabel=multilabel is not False)
 
 
 class _OpenedRows:

@@ -232,3 +232,15 @@ def test_the_progress_of_a_stream_is_that_of_each_file(tmp_path: Path) -> None:
     list(stream_labelled(files, progress=lambda *call: calls.append(call)))
     size = files[0].stat().st_size
     assert calls == [(size, size)] * 2
+
+
+def test_batches_of_fasttext_have_a_label_in_each_line_or_any_number(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("__label__a __label__b fine\n__label__a dull\n", encoding="utf-8")
+    assert list(stream_labelled(path, multilabel=None)) == [
+        (["fine", "dull"], [["a", "b"], ["a"]]),
+    ]
+    path.write_text("__label__a fine\ndull\n", encoding="utf-8")
+    assert list(stream_labelled(path, multilabel=True)) == [(["fine", "dull"], [["a"], []])]
+    with pytest.raises(ValueError, match="line 2: expected __label__LABEL, got 'dull' without"):
+        list(stream_labelled(path, multilabel=None))
