@@ -29,7 +29,7 @@ from sklearn_hashnlp.training._settings import (
     check_training_parameters,
 )
 
-# early_stopping="valid_loss"
+# What early_stopping="valid_loss" stands for
 _EARLY_STOPPING = EarlyStopping("valid_loss", patience=2, validation_fraction=0.1)
 # Of the network that tree="learned" trains first: its share of a TimeLimit, and the parameters of
 # the other one.
@@ -188,7 +188,7 @@ _STEPS = 128  # approximate number of steps per epoch, if the batch size allows
 _LOG_BATCH_SIZES = 5, 9  # 32 to 512
 # factor after fit: sentences from another domain then cost the old text at most 3 %
 PARTIAL_FIT_RATE = 1 / 12
-# factors after fit: the lowest, with the same cost in five epochs; for equal sizes
+# Factors after fit: the lowest, with the same cost in five epochs, and that for equal sizes
 _WARM_START_RATES = 1 / 32, 1 / 4
 
 

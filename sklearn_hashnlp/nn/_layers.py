@@ -72,7 +72,7 @@ _GAIN = 0.25
 class ResidualBlock(nn.Module):
     """h + V dropout(relu(U norm(h) + a)) + b, initialized as the identity."""
 
-    # device and dtype
+    # ``place``: device and dtype of the parameters
     def __init__(self, hidden_size: int, dropout: SeededDropout, **place: Any) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(hidden_size, **place)

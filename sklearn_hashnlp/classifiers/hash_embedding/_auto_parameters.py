@@ -20,7 +20,7 @@ from sklearn_hashnlp.training._settings import Decay, check_training_parameters
 SolverName: TypeAlias = Literal["dual", "sgd"]
 SolverChoice: TypeAlias = Literal["auto", "dual", "sgd"]
 
-# with more, cross-entropy of few classes is as accurate
+# With more rows, cross-entropy of few classes is as accurate.
 _FEW_ROWS, _FEW_ROWS_OF_TWO_CLASSES = 20_000, 30_000
 MAX_DUAL_ROWS = 200_000  # more take much memory
 _MAX_CLASSES = 256
@@ -41,7 +41,7 @@ _POOL_STD = 0.1  # as in the reference implementation
 _DIM_WITH_HIDDEN_LAYERS = 20
 _LARGEST_DIM = 32  # up to 1024 classes
 _MOST_EPOCHS, _MOST_STEPS = 100, 500
-# with early stopping of many rows, and of a learning rate that decays over all epochs
+# Epochs with early stopping of many rows, and with a learning rate that decays over all epochs
 _PLANNED_EPOCHS = 20
 _MANY_ROWS_OF_ONE_EPOCH = 20_000  # with more, a second epoch does not improve the accuracy
 
