@@ -31,6 +31,14 @@ _MANY_TEXTS = 20_000
 
 _LABEL_COLUMN, _PROBABILITY_COLUMN = "predicted_label", "probability"
 _OPENERS: Final[dict[str, Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_TABLE_SUFFIXES: Final = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+}
 
 WriteRow: TypeAlias = Callable[[Any, list[tuple[Any, float]]], None]
 """Write the labels of a text with their probabilities, the most probable first."""
@@ -91,6 +99,9 @@ def predict(
     the columns of the row, too.
     """
     file_format = find_format(file, reading)
+    if output is not None:
+        written = "jsonl" if screen.as_json else file_format
+        _check_suffix(output, written, by_tabs=reading.delimiter == "\t")
     classifier = load_classifier(model, predict_only=True)
     if threshold is None and top is None and last_step(classifier).multilabel_:
         threshold = _MULTILABEL_THRESHOLD
@@ -130,6 +141,25 @@ def note_read(screen: Screen, file: Path | None, texts: TextReader, n_texts: int
         screen.note(
             f"Read {counted(n_texts, 'text')} from {column}{'stdin' if is_stdin(file) else file}"
         )
+
+
+def _check_suffix(output: Path, written: str, *, by_tabs: bool) -> None:
+    """Refuse the name of a table in another format than the one that is written."""
+    compressed = output.suffix.lower() in _OPENERS
+    suffix = Path(output.stem if compressed else output.name).suffix.lower()
+    named = _TABLE_SUFFIXES.get(suffix, written)
+    # the labels of a line are separated by tabs
+    if named == written or (named == "tsv" and (written not in TABLES or by_tabs)):
+        return
+    what, name = {
+        "csv": ("a CSV table", ".csv"),
+        "tsv": ("a TSV table", ".tsv"),
+        "jsonl": ("JSON lines", ".jsonl"),
+    }.get(written, ("a line for each text", ".txt"))
+    remedy = ", or use --json" if named == "jsonl" else ""
+    raise typer.BadParameter(
+        f"--output {output}: the output is {what}. Choose a name that ends with {name}{remedy}."
+    )
 
 
 @contextmanager

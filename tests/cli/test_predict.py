@@ -331,3 +331,40 @@ def test_a_process_predicts_line_by_line_and_ends_silently_when_its_output_is_cl
         process.stdin.close()
         assert process.wait(timeout=60) == 141
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "options", "message"),
+    [
+        ("a.csv", "out.jsonl", [], "a CSV table. Choose a name that ends with .csv, or use --json"),
+        ("a.csv", "out.json", [], "a CSV table. Choose a name that ends with .csv, or use --json"),
+        ("a.csv", "out.tsv.gz", [], "a CSV table. Choose a name that ends with .csv."),
+        ("a.csv", "out.csv", ["--json"], "JSON lines. Choose a name that ends with .jsonl."),
+        ("a.tsv", "out.csv", [], "a TSV table. Choose a name that ends with .tsv."),
+        ("a.txt", "out.csv", [], "a line for each text. Choose a name that ends with .txt."),
+        ("a.txt", "out.jsonl", [], "Choose a name that ends with .txt, or use --json."),
+        ("a.csv", "out.CSV", [], None),
+        ("a.csv", "out", [], None),
+        ("a.csv", "out.json.gz", ["--json"], None),
+        ("a.csv", "out.tsv", ["--delimiter", "tab"], None),
+        ("a.txt", "out.tsv", [], None),
+        ("a.txt", "out.jsonl", ["--json"], None),
+    ],
+)
+def test_the_name_of_an_output_has_the_suffix_of_its_format(
+    hashnlp: Any,
+    model: Path,
+    tmp_path: Path,
+    source: str,
+    output: str,
+    options: list[str],
+    message: str | None,
+) -> None:
+    (tmp_path / source).write_text("text\na fine film\n", encoding="utf-8")
+    result = hashnlp(
+        "predict", tmp_path / source, "-m", model, "-o", tmp_path / output, *options, "-q"
+    )
+    assert result.code == (0 if message is None else 2), result.err
+    assert (tmp_path / output).exists() == (message is None)
+    assert f"--output {tmp_path / output}: the output is" in result.err or message is None
+    assert (message or "") in result.err
