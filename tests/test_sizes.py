@@ -9,7 +9,7 @@ import pytest
 
 import sklearn_hashnlp
 from sklearn_hashnlp import nn
-from tests.sizes import sizes
+from tests.sizes import functions, sizes
 
 PACKAGE = Path(sklearn_hashnlp.__file__).parent
 PUBLIC = {
@@ -39,3 +39,15 @@ def test_the_sizes_of_this_tree() -> None:
     assert figures["benchmarks: lines"] <= 18_600
     assert figures["lines of more than 100 columns"] <= 15  # of a pragma, which ruff does not count
     assert 50 < figures["public names"] <= 80
+
+
+def test_names_of_tests_are_short() -> None:
+    tests = PACKAGE.parent / "tests"
+    names = [
+        node.name
+        for path in tests.rglob("test_*.py")
+        for node in functions(path.read_text(encoding="utf-8"))
+        if node.name.startswith("test_")
+    ]
+    assert len(names) > 2000
+    assert [name for name in names if len(name) > 70] == []

@@ -67,7 +67,7 @@ def _folder_size(path: Path) -> int:
     return sum(file.stat().st_size for file in path.iterdir())
 
 
-def test_scores_are_those_of_cross_validation_and_the_best_is_trained_on_all_texts() -> None:
+def test_the_best_model_by_cross_validation_is_trained_on_all_texts() -> None:
     model, best, study = _tune(max_trials=4)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     for trial in study.trials:

@@ -311,7 +311,7 @@ def test_the_file_may_be_a_pipe(hashnlp: Any, model: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX pipe")
-def test_a_process_predicts_line_by_line_and_ends_silently_when_its_output_is_closed(
+def test_a_process_predicts_line_by_line_until_its_output_is_closed(
     model: Path,
 ) -> None:
     program = "import sys; sys.argv[0] = 'hashnlp'; from sklearn_hashnlp.cli import main; main()"

@@ -167,7 +167,7 @@ def draw(
     )
 
 
-def test_targets_are_reversed_strings_of_equally_probable_lengths_and_symbols() -> None:
+def test_targets_are_reversed_strings_of_random_lengths_and_symbols() -> None:
     source, target = draw(20_000)
     assert target == [string[::-1] for string in source]
     for values, n_values in (
