@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
@@ -33,6 +34,25 @@ _Debug = Annotated[
 # Raised with a message for the user: wrong files and values, a missing extra or device.
 _EXPECTED = (OSError, ValueError, ImportError, MemoryError, RuntimeError)
 _UsageError: Any = typer.BadParameter.__base__  # of the copy of click in typer
+_IN_SHELL_TERMS = {  # patterns in messages of the library, and what they are on the command line
+    r"^Invalid value for '[^']*?(--[\w-]+)'[^:]*: ": r"\1: ",
+    r"^Invalid value: ": "",
+    r"^\w+\(device='cuda'\) needs a device .*": "--device cuda: torch finds no CUDA device. Use "
+    "--device auto to train on a GPU only if there is one.",
+    r"an instance of 'bool' or an instance of 'numpy.bool'": "True or False",
+    r"^TextClassifier takes (\w+)=(.*) or a classifier, not both: set .*": "With --set "
+    r"classifier__NAME=VALUE, all parameters of the classifier are set so: use --set "
+    r"classifier__\1=\2 instead.",
+    r"^HsigmoidLanguageModel\(resume=True\) needs checkpoint_dir,": "--resume needs "
+    "--checkpoint-dir,",
+    r"^HsigmoidLanguageModel: checkpoint_dir=(.*)\. Set resume=True to": (
+        r"--checkpoint-dir \1. Use --resume to"
+    ),
+    r"^HsigmoidLanguageModel: checkpoint_dir=": "--checkpoint-dir ",
+    r"^(HsigmoidLanguageModel cannot .*)give another folder than checkpoint_dir=": (
+        r"\1use another --checkpoint-dir than "
+    ),
+}
 
 
 class CommandGroup(TyperGroup):
@@ -45,7 +65,7 @@ class CommandGroup(TyperGroup):
             sys.exit(super().main(*args, **options))
         except _UsageError as error:
             if type(error).__name__ != "NoArgsIsHelpError":  # its help was printed
-                command = error.ctx.command_path if error.ctx else "hashnlp"
+                command = error.ctx.command_path if error.ctx else self._named_by(*args, **options)
                 typer.echo(f"hashnlp: {_usage_message(error)} See: {command} --help", err=True)
             sys.exit(USAGE)
         except BrokenPipeError:
@@ -54,6 +74,17 @@ class CommandGroup(TyperGroup):
             if isinstance(error.__context__, BrokenPipeError):  # rich and typer exit with 1
                 sys.exit(PIPE_CLOSED)
             raise
+
+    def _named_by(self, args: Sequence[str] | None = None, **_options: Any) -> str:
+        """Return the command in the arguments, for errors that do not know theirs."""
+        command: Any = self
+        path = ["hashnlp"]
+        for word in sys.argv[1:] if args is None else args:
+            command = getattr(command, "commands", {}).get(word)
+            if command is None:
+                break
+            path.append(word)
+        return " ".join(path)
 
 
 def reporting_errors(command: Callable[..., None]) -> Callable[..., None]:
@@ -147,7 +178,7 @@ def _usage_message(error: Any) -> str:
     """Return the message of a usage error; messages of pydantic are rephrased as the others."""
     parameter, cause = getattr(error, "param", None), error.__cause__
     if parameter is None or not hasattr(cause, "errors"):
-        message = " ".join(error.format_message().removeprefix("Invalid value: ").split())
+        message = _in_shell_terms(error.format_message())
         parameters = [] if error.ctx is None else error.ctx.command.params
         if type(error).__name__ == "NoSuchOption" and any(
             one.name == "settings" for one in parameters
@@ -173,6 +204,14 @@ def _usage_message(error: Any) -> str:
     )
 
 
+def _in_shell_terms(message: str) -> str:
+    """Return a message as one line, with options where the library names parameters."""
+    message = " ".join(message.split())
+    for pattern, shown in _IN_SHELL_TERMS.items():
+        message = re.sub(pattern, shown, message)
+    return message
+
+
 def one_line(error: Exception) -> str:
     """Format an error as one line for the user."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
@@ -180,7 +219,7 @@ def one_line(error: Exception) -> str:
     elif isinstance(error, MemoryError):
         message = "out of memory."
     else:
-        message = " ".join(str(error).split())
+        message = _in_shell_terms(str(error))
     if not isinstance(error, _EXPECTED):
         message = f"unexpected {type(error).__name__}: {message} (--debug prints the traceback)"
     return message

@@ -106,7 +106,12 @@ def set_parameters(estimator: Any, settings: Iterable[str], bundles: Bundles) ->
             # vectorizers and counts are checked by ``fit``
             getattr(step, "check_parameters", lambda: None)()
     except (TypeError, ValueError, RuntimeError) as error:
-        raise typer.BadParameter(str(error)) from error
+        shown = [
+            f"--set {name}={value}: "
+            for name, value in values.items()
+            if str(error).startswith(f"The {name.rpartition('__')[2]!r} parameter")
+        ]
+        raise typer.BadParameter("".join([*shown[:1], str(error)])) from error
 
 
 def parameters_option(models: Callable[[], Iterable[tuple[str, Any, Bundles]]]) -> Any:

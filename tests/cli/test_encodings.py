@@ -69,7 +69,7 @@ def test_errors_name_the_option(hashnlp: Any, model: Path, tmp_path: Path) -> No
         assert "--encoding cp1252" in result.err
         result = hashnlp(command, tmp_path / "a.csv", "-m", model, "--encoding", "latin-99")
         assert result.code == 2
-        assert "'--encoding': encoding must be the name of a text encoding" in result.err
+        assert "hashnlp: --encoding: encoding must be the name of a text encoding" in result.err
 
 
 def test_sentences_in_another_encoding(hashnlp: Any, tmp_path: Path) -> None:

@@ -160,3 +160,37 @@ def test_ctrl_c_that_breaks_an_import_is_an_interrupt(
     monkeypatch.setattr("sklearn_hashnlp.persistence._load_model.read_folder", load)
     result = hashnlp("predict", "-m", "m", stdin="a")
     assert (result.code, result.err) == (130, "\nhashnlp: interrupted.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "a.csv", "-m"], "Option '-m' requires an argument. See: hashnlp train --help"),
+        (["lm", "train", "a.txt", "-m"], "See: hashnlp lm train --help"),
+        (["train", "a.csv", "-m", "m", "-j", 0], "hashnlp: --n-jobs: expected 1 or more"),
+        (
+            ["train", "a.csv", "-m", "m", "--epochs", 2, "--set", "classifier__variant=paper"],
+            "use --set classifier__max_epochs=2 instead.",
+        ),
+        (
+            ["train", "a.csv", "-m", "m", "--early-stopping", "--set", "classifier__n_buckets=9"],
+            "use --set classifier__early_stopping='valid_acc' instead.",
+        ),
+    ],
+)
+def test_a_message_is_in_terms_of_the_shell(
+    hashnlp: Any, arguments: list[Any], message: str
+) -> None:
+    result = hashnlp(*arguments)
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert message in result.err
+
+
+@pytest.mark.parametrize("command", [["train"], ["train", "--sgnn"], ["lm", "train"]])
+def test_a_missing_gpu_is_told_by_its_option(
+    hashnlp: Any, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    result = hashnlp(*command, "a.csv", "-m", "m", "--device", "cuda")
+    assert result.code == 2
+    assert "hashnlp: --device cuda: torch finds no CUDA device. Use --device auto" in result.err

@@ -196,13 +196,13 @@ def test_quiet_prints_only_the_validation_accuracy(
         ),
         (
             ["--set", "n_buckets=3", "--set", "classifier__n_hashes=2"],
-            "takes n_buckets=3 or a classifier, not both",
+            "use --set classifier__n_buckets=3 instead.",
         ),
         (["--valid", "films.csv", "--holdout", 0.5], "--valid and --holdout exclude each other"),
         (["--precision", "int4"], "--precision"),
         (["--seed", 2**32], "4294967295"),
         (["--n-jobs", 0], "got 0"),
-        (["--device", "cuda"], "needs a device that torch"),
+        (["--device", "cuda"], "--device cuda: torch finds no CUDA device"),
     ],
 )
 def test_values_out_of_range_are_usage_errors_before_reading(

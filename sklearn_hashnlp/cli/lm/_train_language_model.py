@@ -174,9 +174,11 @@ def train(
             with shown_training(screen, language_model, "Reading", perplexity=True):
                 language_model.fit(sentences, X_valid=valid)
         except KeyboardInterrupt:
-            if language_model.checkpoint_dir is not None:
+            checkpoints = language_model.checkpoint_dir
+            folder = checkpoints[0] if isinstance(checkpoints, tuple | list) else checkpoints
+            if folder is not None:
                 screen.note(
-                    "Finished epochs are saved as checkpoints; --resume continues from there."
+                    f"Finished epochs are saved in {folder}; --resume continues from there."
                 )
             raise
     seconds = perf_counter() - started

@@ -169,9 +169,13 @@ def test_checkpoints_are_saved_and_training_is_resumed(
     again = hashnlp("lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept)
     assert again.code == 1
     assert (
-        "already has epoch-00001. Set resume=True to continue the training in it, or give another"
-        in again.err
+        f"--checkpoint-dir {str(tmp_path / 'p')!r} already has epoch-00001. Use --resume to "
+        "continue the training in it, or give another" in again.err
     )
+    other = hashnlp(
+        "lm", "train", sentences, "-m", tmp_path / "m", *SMALL, *kept, "--resume", "--order", 4
+    )
+    assert (other.code, "use another --checkpoint-dir than" in other.err) == (1, True), other.err
     result = hashnlp(
         "lm",
         "train",
@@ -207,8 +211,8 @@ def test_an_interrupt_leaves_finished_epochs_and_no_model(
     result = hashnlp(*arguments, "--set", f"checkpoint_dir=({str(tmp_path / 'p')!r}, 'all')")
     assert result.code == 130
     assert result.err.endswith(
-        "Finished epochs are saved as checkpoints; --resume continues from there.\n\nhashnlp: "
-        "interrupted.\n"
+        f"Finished epochs are saved in {tmp_path / 'p'}; --resume continues from there.\n\n"
+        "hashnlp: interrupted.\n"
     )
     assert not (tmp_path / "m").exists()
     assert [path.name for path in (tmp_path / "p").iterdir()] == ["epoch-00001"]
@@ -289,7 +293,12 @@ def test_errors_in_files_are_one_line(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--resume"], "needs checkpoint_dir"),
+        (["--resume"], "--resume needs --checkpoint-dir,"),
+        (
+            ["--set", "across_sentences=true"],
+            "--set across_sentences=true: The 'across_sentences' parameter of "
+            "HsigmoidLanguageModel must be True or False. Got 'true'",
+        ),
         (["--set", "output=softmax", "--set", "direct_connections=hashed"], "direct_connections"),
         (["--learning-rate", 0], "The 'learning_rate' parameter"),
         (["--max-time", 0], "TimeLimit needs a number of more than 0 seconds"),
