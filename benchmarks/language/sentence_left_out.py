@@ -47,7 +47,7 @@ class Change(NamedTuple):
 
     @property
     def refits(self) -> bool:
-        """Whether it changes the training; if not, it follows a default encoder in ``CHANGES``."""
+        """Whether the variant needs a training; else it follows a default one in ``CHANGES``."""
         return self.module is not _sentence_network
 
 

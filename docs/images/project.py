@@ -51,7 +51,7 @@ def own_experiments() -> Drawing:
     d = Drawing(
         640,
         208,
-        "Your module and those of the package are trained on the same rows, with several seeds",
+        "Your module and the package's modules are trained on the same rows, with several seeds",
     )
     d.box(10, 14, 160, 50, "my_embedding.py", color=ORANGE, mono=True, size=15)
     d.box(10, 78, 160, 50, "hash, standard", color=BLUE, mono=True, size=15)

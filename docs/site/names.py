@@ -88,7 +88,7 @@ def public_names() -> dict[str, str]:
         for name in import_module(f"{PACKAGE}.{folder}").__all__:
             full_name = f"{PACKAGE}.{folder}.{name}"
             result |= {f"{folder}.{name}": full_name, full_name: full_name}
-            # other words may be those of a command or a parameter
+            # Other words may name a command or a parameter.
             if name[0].isupper() or "_" in name:
                 result |= {name: full_name, f"{PACKAGE}.{name}": full_name}
     return result

@@ -128,7 +128,7 @@ class Calibration:
     def shifted(
         self, loss: Loss, scores: NDArray[np.float64], lengths: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Move the scores of rows towards those of the class shares."""
+        """Move the scores of rows towards the scores of the class shares."""
         prior = loss.prior_scores(self.class_counts)
         if prior is None:
             return scores
@@ -222,7 +222,7 @@ class Scored(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """What is fitted."""
+    """The fitted numbers of a calibration."""
 
     inverse_temperature: float  # a
     half: float  # h
