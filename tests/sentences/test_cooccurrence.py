@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.sentences import _word_pretraining
+from sklearn_hashnlp.sentences import _cooccurrence
+from sklearn_hashnlp.sentences._cooccurrence import ppmi_vectors
 from sklearn_hashnlp.sentences._sentence_reader import Paragraphs
-from sklearn_hashnlp.sentences._word_pretraining import ppmi_vectors
 from tests.oracles import sentences as oracle
 
 SENTENCES = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=12), max_size=12)
@@ -63,7 +63,7 @@ def test_the_size_of_blocks_does_not_matter(sentences, window):
     text = paragraphs_of(sentences)
     whole = ppmi_vectors(text, n_components=12, window=window, min_count=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_word_pretraining, "_TEXT_BLOCK", 3)
+        patch.setattr(_cooccurrence, "_TEXT_BLOCK", 3)
         parts = ppmi_vectors(text, n_components=12, window=window, min_count=1)
     assert whole[0].tolist() == parts[0].tolist()
     np.testing.assert_allclose(whole[1] @ whole[1].T, parts[1] @ parts[1].T, atol=2e-4)
