@@ -80,7 +80,7 @@ CHANGES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
         _auto_ngram_vectorizer, _MANY_LETTERS=10**9
     ),
     "characters at the fixed weight 0.5": lambda: constants(
-        _auto_ngram_vectorizer, MIN_TEXTS=10**9
+        _auto_ngram_vectorizer, _MIN_TEXTS=10**9
     ),
     "weight of characters 0.35": lambda: specs(characters(weight=0.35)),
     "characters 1-5": lambda: specs(characters(ngram_range=(1, 5))),

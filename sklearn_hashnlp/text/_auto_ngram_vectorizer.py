@@ -9,12 +9,9 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp._sklearn import Interval, fit_context
-from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows, normalize_rows
-from sklearn_hashnlp.kernels.linear._dual_solver import LinearProblem, cross_validate
+from sklearn_hashnlp.text._choose_weight import choose_weight, encode_labels, sample_texts
 from sklearn_hashnlp.text._count_ngrams import TOKENS, check_ngram_range, count_ngrams
 from sklearn_hashnlp.text._documents import as_documents, plain_texts
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
@@ -33,17 +30,9 @@ _RANGE = (2, 5)
 _MANY_LETTERS = 120
 _RANGE_OF_MANY_LETTERS = (1, 4)
 
-# The weight of n-grams of characters relative to n-grams of words, chosen by cross-validation.
-_DEFAULT_WEIGHT, _SMALLER_WEIGHT = 0.5, 0.25
-# Limits of a sample
-_MIN_TEXTS = 30
-_MAX_TEXTS = 5000
-_MAX_CHARACTERS = 500_000
-_MAX_CLASSES, _MAX_WEIGHTS = 256, 2**26  # of a problem; a larger one is not worth its memory
-_FOLDS, _EPOCHS = 5, 4
-_STRENGTH, _SHARE = 3.0, 0.03  # C, and the factor of the log-odds of naive Bayes
-# correct predictions that the smaller weight must have more, times the root of their number
-_NOISE = 0.15
+# The weight of n-grams of characters relative to n-grams of words: the default first.
+_WEIGHTS = (0.5, 0.25)
+_MIN_TEXTS = 30  # to choose between the two
 
 _BEGIN, _END = "\x02 ", " \x03"  # control characters are separate tokens that do not occur in texts
 
@@ -168,13 +157,10 @@ class AutoNgramVectorizer(TextVectorizer):
         self.features_ = (
             "words+characters" if is_small or self.unseen_share_ >= _MANY_UNSEEN else "words"
         )
-        self.character_weight_ = _DEFAULT_WEIGHT
-        labels = _encode_labels(y, len(texts)) if is_small and len(texts) >= _MIN_TEXTS else None
+        self.character_weight_ = _WEIGHTS[0]
+        labels = encode_labels(y, len(texts)) if is_small and len(texts) >= _MIN_TEXTS else None
         if labels is not None:
-            n_sampled = max(
-                _MIN_TEXTS, min(_MAX_TEXTS, _MAX_CHARACTERS * len(texts) // max(1, n_characters))
-            )
-            chosen = np.random.default_rng(0).permutation(len(texts))[:n_sampled]
+            chosen = sample_texts(len(texts), n_characters)
             words, characters = self._specs()
             specs = [words, replace(characters, weight=1.0)]
             try:
@@ -184,8 +170,8 @@ class AutoNgramVectorizer(TextVectorizer):
                 count_ngrams(texts, specs, self.n_jobs, caller=caller)
                 raise
             n_threads = 1 if self.n_jobs in (None, 1) else 2
-            self.character_weight_ = _choose_weight(
-                counts, words.n_features, labels[chosen], n_threads
+            self.character_weight_ = choose_weight(
+                counts, words.n_features, _WEIGHTS, labels[chosen], n_threads
             )
         return self
 
@@ -193,7 +179,7 @@ class AutoNgramVectorizer(TextVectorizer):
         ngram_range = check_ngram_range(self.ngram_range, caller=type(self).__name__)
         features, weight = (
             getattr(self, "features_", "words"),
-            getattr(self, "character_weight_", _DEFAULT_WEIGHT),
+            getattr(self, "character_weight_", _WEIGHTS[0]),
         )
         characters = getattr(self, "character_range_", _RANGE)
         return list(
@@ -234,7 +220,7 @@ class AutoNgramVectorizer(TextVectorizer):
             raise ValueError(
                 f"An AutoNgramVectorizer cannot have the features {values['features']!r}."
             )
-        if values["character_weight"] not in (_DEFAULT_WEIGHT, _SMALLER_WEIGHT):
+        if values["character_weight"] not in _WEIGHTS:
             raise ValueError(
                 f"An AutoNgramVectorizer cannot have the weight {values['character_weight']!r}."
             )
@@ -278,59 +264,3 @@ def _specs(
     }
     changes |= {"padding": n_features % 2, "ngram_range": character_range, "weight": weight}
     return replace(words, padding=0), replace(words, **changes)
-
-
-def _encode_labels(y: Any, n_texts: int) -> NDArray[np.int64] | None:
-    """Return labels as 0, 1, ...; None if not one per text, or too few or too many classes."""
-    try:
-        labels = np.asarray(y)
-    except ValueError:  # lists of labels
-        return None
-    if getattr(y, "shape", None) == (n_texts, 1):  # a column, which classifiers accept
-        labels = labels.ravel()
-    if labels.shape != (n_texts,) or labels.dtype.kind not in "biuUSO":
-        return None
-    if labels.dtype.kind == "O" and not all(
-        isinstance(label, str | int | np.generic) for label in labels
-    ):
-        return None
-    try:
-        classes, encoded = np.unique(labels, return_inverse=True)
-    except TypeError:  # mixed types: the classifier raises the error
-        return None
-    return encoded.astype(np.int64) if 2 <= len(classes) <= _MAX_CLASSES else None
-
-
-def _choose_weight(
-    counts: Any,  # (n_texts, n_columns) CSR
-    n_word_columns: int,  # the columns from there on are n-grams of characters
-    labels: NDArray[np.int64],  # (n_texts,)
-    n_threads: int,
-) -> float:
-    """Return the weight with more correct predictions of a linear SVM on left-out texts."""
-    columns, indices, frequencies = np.unique(
-        counts.indices, return_inverse=True, return_counts=True
-    )
-    offsets, n_classes = counts.indptr.astype(np.int64), int(labels.max()) + 1
-    if len(columns) * n_classes > _MAX_WEIGHTS:
-        return _DEFAULT_WEIGHT
-    values = counts.data * smoothed_idf(frequencies, len(labels)).astype(np.float32)[indices]
-    is_character = columns[indices] >= n_word_columns
-    problems = []
-    for weight in (_DEFAULT_WEIGHT, _SMALLER_WEIGHT):
-        weighted = np.where(is_character, values * np.float32(weight), values)
-        normalize_rows(weighted, offsets)
-        rows = LinearRows(
-            offsets, indices.astype(np.int32), weighted, labels - 1 if n_classes == 2 else labels
-        )
-        problems.append(LinearProblem(rows, np.ones(len(labels), np.float32), columns, n_classes))
-    fold_of = np.random.default_rng(0).permutation(len(labels)) % _FOLDS
-    options: dict[str, Any] = {
-        "seed": 0,
-        "n_epochs": _EPOCHS,
-        "n_threads": n_threads,
-        "share": _SHARE,
-    }
-    left_out = cross_validate(problems, fold_of, (_STRENGTH,), **options)
-    default, smaller = (int((one.margins[0].argmax(axis=1) == labels).sum()) for one in left_out)
-    return _SMALLER_WEIGHT if smaller - default > _NOISE * np.sqrt(len(labels)) else _DEFAULT_WEIGHT

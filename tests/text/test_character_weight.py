@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 from sklearn_hashnlp import TextClassifier, make_text_classifier
 from sklearn_hashnlp.persistence import load_model, save_model
 from sklearn_hashnlp.text import AutoNgramVectorizer
-from sklearn_hashnlp.text._auto_ngram_vectorizer import _choose_weight, _encode_labels
+from sklearn_hashnlp.text._choose_weight import choose_weight, encode_labels
 from tests.trainings import assert_same_bits
 
 LETTERS = np.array(list("abcdefgh"))
@@ -88,7 +88,7 @@ def test_the_weight_does_not_depend_on_threads_or_names(n_classes):
     specs = AutoNgramVectorizer(n_features=2**20).fit(texts)
     counts = specs.transform(texts)
     weights = {
-        _choose_weight(counts, 2**19, _encode_labels(y, 200), n)
+        choose_weight(counts, 2**19, (0.5, 0.25), encode_labels(y, 200), n)
         for n in (1, 2)
         for y in (labels, 7 * labels)
     }
@@ -108,7 +108,7 @@ def test_the_weight_does_not_depend_on_threads_or_names(n_classes):
     ],
 )
 def test_labels_of_any_type(make):
-    assert _encode_labels(make([1, 0, 1]), 3).tolist() == [1, 0, 1]
+    assert encode_labels(make([1, 0, 1]), 3).tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -128,12 +128,12 @@ def test_labels_of_any_type(make):
     ],
 )
 def test_other_targets_choose_no_weight(y):
-    assert _encode_labels(y, 3) is None
+    assert encode_labels(y, 3) is None
 
 
 def test_many_classes_choose_no_weight():
-    assert _encode_labels(np.arange(256), 256) is not None
-    assert _encode_labels(np.arange(257), 257) is None
+    assert encode_labels(np.arange(256), 256) is not None
+    assert encode_labels(np.arange(257), 257) is None
 
 
 def test_classifiers_of_texts_choose_the_weight(tmp_path):
