@@ -61,4 +61,21 @@ inline uint64_t mix_word(uint64_t word) {
     return word ^ (word >> 31);
 }
 
+// Hash a word or a character, of up to 2**32 bytes, to 64 bits; `PADDING` more must be readable.
+inline uint64_t unit_fingerprint(const uint8_t* bytes, size_t length) {
+    constexpr uint32_t HIGH_SEED = 0x9747B28C, LOW_SEED = 0;
+    uint64_t high = static_cast<uint32_t>(murmur3(bytes, length, HIGH_SEED));
+    return high << 32 | static_cast<uint32_t>(murmur3(bytes, length, LOW_SEED));
+}
+
+// Return the fingerprint of an n-gram from that of its first units, 0 for none, and its last unit.
+inline uint64_t extended_fingerprint(uint64_t fingerprint, uint64_t unit) {
+    return mix_word((fingerprint ^ unit) + GAMMA);
+}
+
+// Return the fingerprint of two neighboring words; the first, mixed once more, counts differently.
+inline uint64_t pair_fingerprint(uint64_t first, uint64_t second) {
+    return mix_word(mix_word(first + GAMMA) ^ second);
+}
+
 }  // namespace hashnlp

@@ -15,6 +15,7 @@ void define_linear(nanobind::module_& module);
 void define_rows(nanobind::module_& module);
 void define_strings(nanobind::module_& module);
 void define_counters(nanobind::module_& module);
+void define_ngram_encoder(nanobind::module_& module);
 void define_text_model(nanobind::module_& module);
 
 }  // namespace hashnlp

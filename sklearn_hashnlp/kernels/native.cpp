@@ -53,5 +53,6 @@ NB_MODULE(_native, module) {
     define_rows(module);
     define_strings(module);
     define_counters(module);
+    define_ngram_encoder(module);
     define_text_model(module);
 }

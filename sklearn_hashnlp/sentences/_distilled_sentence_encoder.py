@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -11,19 +12,17 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, BaseEstimator, Interval, fit_context
-from sklearn_hashnlp._threads import effective_n_jobs, map_blocks
-from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.kernels.linear._sparse_products import add_product
-from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, multiply, ridge_regression
+from sklearn_hashnlp._threads import effective_n_jobs
+from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary, ridge_regression
+from sklearn_hashnlp.sentences._ngram_vectors import NgramModel, NgramVectors
 from sklearn_hashnlp.sentences._sentence_reader import read_texts
-from sklearn_hashnlp.sentences._sentence_vectors import RowEncoder, SentenceVectors
 
 _STEPS = 30  # of conjugate gradients; the loss on other texts hardly changes after 20
 _MIN_DEVIATION = 1e-6  # from the mean of unit vectors: what is less is rounding of float32
 _ROW_BLOCK = 2**12  # vectors whose second moments are summed at once
 
 
-class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
+class DistilledSentenceEncoder(NgramVectors, BaseEstimator):
     """Encode sentences as embeddings that reproduce the vectors of another model.
 
     Distillation of a slow model, the teacher, such as a Transformer: ``fit`` needs the vectors of
@@ -178,83 +177,25 @@ class DistilledSentenceEncoder(SentenceVectors, BaseEstimator):
             print(f"{name}: {losses[-1] / losses[0]:.4f} of the variance is left", flush=True)
         shares = enumerate((losses[1:] / losses[0]).tolist(), 1)
         self._set(
-            dictionary,
-            coefficients,
-            mean,
+            NgramModel(dictionary, coefficients, mean),
             [{"epoch": step, "train_loss": share} for step, share in shares],
         )
         return self
 
-    def _set(
-        self,
-        dictionary: NgramDictionary,
-        coefficients: NDArray[np.float32],
-        mean: NDArray[np.float32],
-        history: list[dict[str, Any]],
-    ) -> None:
-        self._dictionary = dictionary
-        self.coef_ = coefficients
-        self.intercept_ = mean
+    def _set(self, model: NgramModel, history: list[dict[str, Any]]) -> None:
+        self._model = model
         self.history_ = history
-        self.n_parameters_ = coefficients.size
+        self.n_parameters_ = math.prod(model.coefficients.shape)
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.coef_.shape[1])
-
-    def _row_encoder(self) -> RowEncoder:
-        return self._encode_rows
-
-    def _encode_rows(self, words: list[str], rows: Ragged) -> NDArray[np.float32]:
-        """Return unit vectors of texts, zero for a text without words."""
-        design = self._dictionary.design(words, rows)
-        of_words = multiply(design.inner, self.coef_)
-        vectors = np.zeros((design.shape[0], self._n_features_out), dtype=np.float32)
-
-        def encode_block(block: slice) -> None:
-            out = vectors[block]
-            for matrix, dense in ((design.outer, of_words), (design.direct, self.coef_)):
-                indptr = matrix.indptr[block.start : block.stop + 1]
-                add_product(indptr, matrix.indices, matrix.data, dense, out)
-            out += self.intercept_
-            lengths = np.sqrt(np.einsum("ij,ij->i", out, out))
-            out /= np.where(lengths > 0, lengths, 1)[:, np.newaxis]
-
-        map_blocks(encode_block, len(vectors), effective_n_jobs(self.n_jobs), min_rows=64)
-        vectors[np.diff(rows.offsets) == 0] = 0
-        return vectors
-
-    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return everything learned as JSON values and arrays, perhaps in lower precision."""
         check_is_fitted(self)
-        dictionary = self._dictionary
-        values = {
-            "sizes": list(dictionary.sizes),
-            "n_texts": dictionary.n_texts,
-            "history": self.history_,
-        }
-        return values, {
-            "fingerprints": dictionary.fingerprints,
-            "counts": dictionary.counts,
-            "coefficients.values": self.coef_,
-            "mean": self.intercept_,
-        }
+        values, arrays = self._model.to_state()
+        return values | {"history": self.history_}, arrays
 
-    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         """Load the state that :meth:`_get_model_state` returned."""
-        n_words, n_ngrams, n_pairs = values["sizes"]
-        names = ("fingerprints", "counts", "coefficients.values")
-        fingerprints, counts, coefficients = (arrays[name] for name in names)
-        n_columns = n_words + n_ngrams + n_pairs
-        if not n_columns == len(fingerprints) == len(counts) == len(coefficients):
-            raise ValueError(
-                f"Expected {n_columns} n-grams, got {len(fingerprints)} hashes, {len(counts)} "
-                f"counts and {len(coefficients)} rows of coefficients."
-            )
-        dictionary = NgramDictionary(
-            fingerprints, counts, (n_words, n_ngrams, n_pairs), values["n_texts"]
-        )
-        self._set(dictionary, coefficients, arrays["mean"], values["history"])
+        self._set(NgramModel.from_state(values, arrays), values["history"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,13 +5,21 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp.sentences._encode_sentences import check_weight, encode_sentences
+from sklearn_hashnlp.sentences._paragraph_batches import take_rows
 from sklearn_hashnlp.sentences._sentence_net import SentenceNet, TrainingState, net_from_state
-from sklearn_hashnlp.sentences._sentence_reader import SentenceReader
-from sklearn_hashnlp.sentences._sentence_vectors import RowEncoder, SentenceVectors
+from sklearn_hashnlp.sentences._sentence_reader import (
+    WORD_SPLITTER,
+    SentenceReader,
+    truncate_words,
+)
+from sklearn_hashnlp.sentences._sentence_vectors import CHUNK_CHARACTERS, SentenceVectors
+from sklearn_hashnlp.text._documents import as_documents, in_chunks
+from sklearn_hashnlp.text._word_projections import encode_words
 from sklearn_hashnlp.training._checkpoints import storable_copy
 from sklearn_hashnlp.training._estimator import FittedNet
 from sklearn_hashnlp.training._settings import Seeds
@@ -45,12 +53,35 @@ class FittedSentenceEncoder(SentenceVectors, FittedNet):
         model: Self = storable_copy(self._so_far(), "scoring", "sentence_splitter")
         return model
 
-    def _row_encoder(self) -> RowEncoder:
-        weight = check_weight(
-            self.context_weight, self.net_.module_.network, caller=type(self).__name__
-        )
-        return partial(
+    def _encode(self, X: Any) -> NDArray[np.float32]:
+        """Compute sentence vectors as an array, even if ``set_output`` has set a container."""
+        check_is_fitted(self)
+        name = type(self).__name__
+        weight = check_weight(self.context_weight, self.net_.module_.network, caller=name)
+        encode_rows = partial(
             encode_sentences, self.net_, self._reader, context_weight=weight, n_jobs=self.n_jobs
+        )
+        longest = 0
+        parts = []
+        indices = []
+        # equal texts have one vector: in another batch its last bits would differ
+        seen: dict[str, int] = {}
+        for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=CHUNK_CHARACTERS):
+            words, rows = encode_words(chunk, first=first, featurizer=WORD_SPLITTER, caller=name)
+            longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
+            n_seen = len(seen)
+            indices.append(np.array([seen.setdefault(text, len(seen)) for text in chunk]))
+            distinct, firsts = np.unique(indices[-1], return_index=True)
+            rows = take_rows(rows, firsts[distinct >= n_seen])
+            parts.append(encode_rows(words, truncate_words(rows, self.max_words)))
+        self._warn_of_truncation(longest)
+        vectors = (
+            np.concatenate(parts)
+            if parts
+            else np.empty((0, self._n_features_out), dtype=np.float32)
+        )
+        return (
+            vectors if sum(map(len, indices)) == len(vectors) else vectors[np.concatenate(indices)]
         )
 
     @property

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from sklearn_hashnlp._idf import map_distinct, smoothed_idf
 from sklearn_hashnlp._threads import map_in_order
+from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels._hashes import murmur3
 from sklearn_hashnlp.kernels._ragged import Ragged, encoded, of_lengths
 from sklearn_hashnlp.kernels.linear._sparse_products import add_product, pair_fingerprints
@@ -21,6 +22,8 @@ from sklearn_hashnlp.kernels.ngrams._fingerprints import (
     fingerprint_ngrams,
     fingerprint_slots,
 )
+from sklearn_hashnlp.kernels.ngrams._int4_table import Int4Table
+from sklearn_hashnlp.kernels.ngrams._ngram_encoder import ngram_encoder
 from sklearn_hashnlp.kernels.strings._units import word_character_units
 from sklearn_hashnlp.text._documents import encoder, pack
 
@@ -63,6 +66,29 @@ class NgramDictionary:
     @cached_property
     def _pair_weights(self) -> NDArray[np.float64]:
         return _PAIR_WEIGHT * map_distinct(_to_idf_power, self._idf)
+
+    def encoder(
+        self, coefficients: Matrix | Int4Table, mean: NDArray[np.float32], max_words: int
+    ) -> _native.NgramEncoder:
+        """Return the native encoder of texts: rows of :meth:`design` times the coefficients."""
+        counts = np.append(self.counts, np.int32(0))  # of an unknown word
+        powers = map_distinct(_to_idf_power, smoothed_idf(counts, self.n_texts)).astype(np.float32)
+        n_words, n_ngrams, _ = self.sizes
+        weights = powers[:-1].copy()
+        weights[n_words : n_words + n_ngrams] = self._idf[n_words : n_words + n_ngrams]
+        weights[n_words + n_ngrams :] *= np.float32(_PAIR_WEIGHT)
+        return ngram_encoder(
+            self.fingerprints,
+            n_words,
+            weights,
+            coefficients,
+            mean,
+            ngram_range=_NGRAM_RANGE,
+            unknown_weight=float(powers[-1]),
+            character_weight=_CHARACTER_WEIGHT,
+            norm_power=_NORM_POWER,
+            max_words=max_words,
+        )
 
     @classmethod
     def learn(cls, words: list[str], rows: Ragged, max_columns: int) -> NgramDictionary:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +11,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_hashnlp._sklearn import ArrayTransformerMixin, ParameterChecks, TextInputMixin
-from sklearn_hashnlp.kernels._ragged import Ragged
-from sklearn_hashnlp.sentences._paragraph_batches import take_rows
-from sklearn_hashnlp.sentences._sentence_reader import (
-    WORD_SPLITTER,
-    truncate_words,
-    warn_of_truncation,
-)
-from sklearn_hashnlp.text._documents import as_documents, in_chunks
-from sklearn_hashnlp.text._word_projections import encode_words
+from sklearn_hashnlp.sentences._sentence_reader import warn_of_truncation
 
-_CHUNK_CHARACTERS = 2**21  # about 400,000 words, of which 30,000 are distinct
-
-
-RowEncoder: TypeAlias = Callable[[list[str], Ragged], NDArray[np.float32]]
-"""Encodes sentences, given as distinct words and rows of word ids."""
+CHUNK_CHARACTERS = 2**21  # about 400,000 words, of which 30,000 are distinct
 
 
 # scikit-learn has no types
@@ -40,10 +27,6 @@ class SentenceVectors(
 
     n_jobs: int | None
     max_words: int
-
-    @abstractmethod
-    def _row_encoder(self) -> RowEncoder:
-        """Check the parameters for encoding, and return a function with their present values."""
 
     @property
     @abstractmethod
@@ -74,33 +57,13 @@ class SentenceVectors(
         """
         return self._encode(X)
 
+    @abstractmethod
     def _encode(self, X: Any) -> NDArray[np.float32]:
         """Compute sentence vectors as an array, even if ``set_output`` has set a container."""
-        check_is_fitted(self)
-        name, encode_rows = type(self).__name__, self._row_encoder()
-        longest = 0
-        parts = []
-        indices = []
-        # equal texts have one vector: in another batch its last bits would differ
-        seen: dict[str, int] = {}
-        for first, chunk in in_chunks(as_documents(X, caller=name), n_characters=_CHUNK_CHARACTERS):
-            words, rows = encode_words(chunk, first=first, featurizer=WORD_SPLITTER, caller=name)
-            longest = max(longest, int(np.diff(rows.offsets).max(initial=0)))
-            n_seen = len(seen)
-            indices.append(np.array([seen.setdefault(text, len(seen)) for text in chunk]))
-            distinct, firsts = np.unique(indices[-1], return_index=True)
-            rows = take_rows(rows, firsts[distinct >= n_seen])
-            parts.append(encode_rows(words, truncate_words(rows, self.max_words)))
+
+    def _warn_of_truncation(self, longest: int) -> None:
         advice = "Set max_words, or split texts into sentences and take the mean of their vectors."
-        warn_of_truncation(longest, self.max_words, "text", advice, caller=name)
-        vectors = (
-            np.concatenate(parts)
-            if parts
-            else np.empty((0, self._n_features_out), dtype=np.float32)
-        )
-        return (
-            vectors if sum(map(len, indices)) == len(vectors) else vectors[np.concatenate(indices)]
-        )
+        warn_of_truncation(longest, self.max_words, "text", advice, caller=type(self).__name__)
 
     def similarity(self, A: Any, B: Any) -> NDArray[np.float32]:
         """Compute the cosine similarities of pairs of texts.

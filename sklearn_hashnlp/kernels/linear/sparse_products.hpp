@@ -32,9 +32,8 @@ std::tuple<Buffer<uint64_t>, Buffer<int64_t>> pair_fingerprints(Vector<const uin
     size_t n_pairs = 0;
     ends[0] = 0;
     for (size_t row = 0; row + 1 < offsets.size; row++) {
-        for (int64_t i = offsets[row]; i + 1 < offsets[row + 1];
-             i++)  // mixed once more, the first word counts differently
-            pairs[n_pairs++] = mix_word(mix_word(words[ids[i]] + GAMMA) ^ words[ids[i + 1]]);
+        for (int64_t i = offsets[row]; i + 1 < offsets[row + 1]; i++)
+            pairs[n_pairs++] = pair_fingerprint(words[ids[i]], words[ids[i + 1]]);
         ends[row + 1] = static_cast<int64_t>(n_pairs);
     }
     pairs.resize(n_pairs);

@@ -8,7 +8,6 @@
 
 namespace hashnlp {
 
-constexpr uint32_t HIGH_SEED = 0x9747B28C, LOW_SEED = 0;
 constexpr int RANGE_BITS = 12;
 constexpr size_t N_RANGES = size_t{1} << RANGE_BITS;
 
@@ -27,18 +26,16 @@ inline std::tuple<Buffer<uint64_t>, Buffer<int64_t>> fingerprint_ngrams(
     for (size_t segment = 0; segment + 1 < segments.size; segment++) {
         int64_t first = segments[segment], last = segments[segment + 1] - 1;
         for (int64_t unit = first; unit < last; unit++) {
-            const uint8_t* bytes = text.data + boundaries[unit];
             auto length =
                 static_cast<size_t>(boundaries[unit + 1] - separator_width - boundaries[unit]);
-            uint64_t high = static_cast<uint32_t>(murmur3(bytes, length, HIGH_SEED));
-            words[unit] = high << 32 | static_cast<uint32_t>(murmur3(bytes, length, LOW_SEED));
+            words[unit] = unit_fingerprint(text.data + boundaries[unit], length);
         }
         for (int64_t start = first; start <= last - min_n; start++) {
             uint64_t state = 0;
             int64_t unit = start, end = start + max_n < last ? start + max_n : last;
             for (; unit < start + min_n - 1; unit++)
-                state = mix_word((state ^ words[unit]) + GAMMA);
-            for (; unit < end; unit++) *out++ = state = mix_word((state ^ words[unit]) + GAMMA);
+                state = extended_fingerprint(state, words[unit]);
+            for (; unit < end; unit++) *out++ = state = extended_fingerprint(state, words[unit]);
         }
     }
     return {std::move(fingerprints), std::move(offsets)};
@@ -101,13 +98,22 @@ inline Buffer<int32_t> fingerprint_slots(Vector<const uint64_t> dictionary) {
     return slots;
 }
 
-// Return the dictionary indices of rows of fingerprints; fingerprints that are not in it are
+// Return the dictionary index of a fingerprint, or -1.
+inline int32_t find_fingerprint(uint64_t fingerprint, Vector<const uint64_t> dictionary,
+                                Vector<const int32_t> slots) {
+    size_t mask = slots.size - 1, slot = fingerprint & mask;
+    while (slots[slot] >= 0 && dictionary[static_cast<size_t>(slots[slot])] != fingerprint)
+        slot = (slot + 1) & mask;
+    return slots[slot];
+}
+
+// Write the dictionary indices of rows of fingerprints; fingerprints that are not in it are
 // dropped.
-inline std::tuple<Buffer<int32_t>, Buffer<int64_t>> find_fingerprints(
-    Vector<const uint64_t> fingerprints, Vector<const int64_t> row_ends,
-    Vector<const uint64_t> dictionary, Vector<const int32_t> slots) {
-    Buffer<int32_t> indices(fingerprints.size + 1);
-    Buffer<int64_t> offsets(row_ends.size);
+inline void find_fingerprints(Vector<const uint64_t> fingerprints, Vector<const int64_t> row_ends,
+                              Vector<const uint64_t> dictionary, Vector<const int32_t> slots,
+                              Buffer<int32_t>& indices, Buffer<int64_t>& offsets) {
+    indices.resize(fingerprints.size + 1);
+    offsets.resize(row_ends.size);
     size_t mask = slots.size - 1, n_values = 0;
     offsets[0] = 0;
     for (size_t row = 0; row + 1 < row_ends.size; row++) {
@@ -118,19 +124,22 @@ inline std::tuple<Buffer<int32_t>, Buffer<int64_t>> find_fingerprints(
                 int32_t candidate = slots[fingerprints[i + AHEAD] & mask];
                 prefetch(dictionary.data + (candidate >= 0 ? candidate : 0));
             }
-            uint64_t fingerprint = fingerprints[i];
-            size_t slot = fingerprint & mask;
-            int32_t index = slots[slot];
-            while (index >= 0 && dictionary[index] != fingerprint) {
-                slot = (slot + 1) & mask;
-                index = slots[slot];
-            }
+            int32_t index = find_fingerprint(fingerprints[i], dictionary, slots);
             indices[n_values] = index;  // overwritten if it is not in the dictionary
             n_values += index >= 0;
         }
         offsets[row + 1] = static_cast<int64_t>(n_values);
     }
     indices.resize(n_values);
+}
+
+// Return the dictionary indices of rows of fingerprints, and their offsets.
+inline std::tuple<Buffer<int32_t>, Buffer<int64_t>> found_fingerprints(
+    Vector<const uint64_t> fingerprints, Vector<const int64_t> row_ends,
+    Vector<const uint64_t> dictionary, Vector<const int32_t> slots) {
+    Buffer<int32_t> indices;
+    Buffer<int64_t> offsets;
+    find_fingerprints(fingerprints, row_ends, dictionary, slots, indices, offsets);
     return {std::move(indices), std::move(offsets)};
 }
 

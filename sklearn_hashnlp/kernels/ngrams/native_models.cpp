@@ -80,7 +80,7 @@ void define_ngram_models(nb::module_& module) {
                nb::arg("first"), nb::arg("last"), nb::arg("cursors"), nb::arg("out"));
     module.def("count_runs", unlocked<count_runs>, nb::arg("ascending"), nb::arg("threshold"));
     module.def("fingerprint_slots", unlocked<fingerprint_slots>, nb::arg("dictionary"));
-    module.def("find_fingerprints", unlocked<find_fingerprints>, nb::arg("fingerprints"),
+    module.def("find_fingerprints", unlocked<found_fingerprints>, nb::arg("fingerprints"),
                nb::arg("row_ends"), nb::arg("dictionary"), nb::arg("slots"));
     module.def("hash_table", unlocked<hash_table>, nb::arg("names"), nb::arg("offsets"));
     module.def("bucket_table", unlocked<bucket_table>, nb::arg("pairs"));

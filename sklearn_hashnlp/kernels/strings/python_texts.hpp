@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include "join_lines.hpp"
 
@@ -58,6 +59,40 @@ private:
     Buffer<Text> texts_;
     bool reads_ascii_;
 };
+
+// The classes of characters: `classes` returns those of the first code points, as an array.
+class CharacterClasses {
+public:
+    using Table = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+    explicit CharacterClasses(nb::object classes)
+        : classes_(classes), of_ascii_(nb::cast<Table>(classes(0x80))) {}
+
+    // Return those of all code points, if any text of the reader is not ASCII.
+    Table of(const TextReader& reader) const {
+        return reader.is_all_ascii() ? of_ascii_ : nb::cast<Table>(classes_(0x110000));
+    }
+
+private:
+    nb::object classes_;
+    Table of_ascii_;
+};
+
+constexpr size_t SHORT =
+    10'000;  // bytes, or n-grams, for which the lock is kept: others would wait for it for longer
+
+// Read the texts of a list in batches, with the keys of their encoding; call a function after each
+// with the index of its first text and the number of bytes.
+template <class Key, class Function>
+void for_each_batch(TextReader& reader, nb::list texts, Key key, Function function) {
+    constexpr size_t BATCH = size_t{1} << 21;  // bytes between two looks for an interrupt
+    for (size_t i = 0, n = texts.size(); i < n;) {
+        size_t first = i, size = 0;
+        for (reader.clear(); i < n && size < BATCH; i++) size += reader.add(texts[i], key(i));
+        function(first, size);
+        if (i < n && PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+}
 
 inline Vector<const uint8_t> view(const nb::bytes& bytes) {
     return {static_cast<const uint8_t*>(bytes.data()), bytes.size()};

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sklearn_hashnlp import SGNNSentenceEncoder, load_model, save_model
-from sklearn_hashnlp.sentences import Network, _sentence_vectors
+from sklearn_hashnlp.sentences import Network, _fitted_encoder
 
 SMALL = {
     "n_projections": 20,
@@ -79,7 +79,7 @@ def test_a_wrong_weight_is_refused_after_training_too(encoder: SGNNSentenceEncod
 def test_a_weight_that_changes_while_texts_are_read_changes_no_row(
     encoder: SGNNSentenceEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_sentence_vectors, "_CHUNK_CHARACTERS", 1)
+    monkeypatch.setattr(_fitted_encoder, "CHUNK_CHARACTERS", 1)
     texts = ["A cat sleeps.", "A dog barks."]
     wanted = encoder.set_params(context_weight=0.75).transform(texts)
 

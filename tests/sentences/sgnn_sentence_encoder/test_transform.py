@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_hashnlp.sentences import _encode_sentences, _sentence_vectors
+from sklearn_hashnlp.sentences import _encode_sentences, _fitted_encoder
 from tests.sentence_texts import PARAGRAPHS, QUERIES, fitted
 
 ENCODER = fitted()
@@ -44,7 +44,7 @@ def test_equal_texts_have_equal_vectors_in_any_batches(monkeypatch):
     texts = np.random.default_rng(0).choice([*QUERIES, *PARAGRAPHS], 300).tolist()
     expected = ENCODER.transform(texts)
     monkeypatch.setattr(_encode_sentences, "_BATCH_WORDS", 30)
-    monkeypatch.setattr(_sentence_vectors, "_CHUNK_CHARACTERS", 100)
+    monkeypatch.setattr(_fitted_encoder, "CHUNK_CHARACTERS", 100)
     vectors = ENCODER.transform(texts)
     for text, vector in zip(texts, vectors, strict=True):
         assert np.array_equal(vector, vectors[texts.index(text)])
