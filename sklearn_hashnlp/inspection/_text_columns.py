@@ -79,7 +79,8 @@ class TextColumns(NamedTuple):
         if isinstance(transformer, NgramVectorUnion):
             inner = cls.of(transformer.vectorizer_)
             n_columns = transformer.transform([""]).shape[1]
-            name = f"vector of {type(_unwrapped(transformer.encoder)).__name__}"
+            encoders = [type(_unwrapped(encoder)).__name__ for encoder in transformer.encoders]
+            name = f"vector of {' and '.join(encoders)}"
             return inner._replace(
                 n_columns=n_columns, vector=name, vector_columns=range(inner.n_columns, n_columns)
             )

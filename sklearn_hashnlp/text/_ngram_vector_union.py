@@ -1,9 +1,8 @@
-"""NgramVectorUnion: n-grams of texts next to the vectors of a pretrained model."""
+"""NgramVectorUnion: n-grams of texts next to the vectors of models of other texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,59 +15,57 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_hashnlp._idf import smoothed_idf
 from sklearn_hashnlp._sklearn import (
-    MAX_REAL,
     HasMethods,
-    Interval,
     check_fitted,
     fit_context,
     in_configured_sparse_interface,
 )
+from sklearn_hashnlp.text._choose_weight import choose_weight, encode_labels, sample_texts
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
 from sklearn_hashnlp.text._specs_of import specs_of
 from sklearn_hashnlp.text._text_vectorizer import TextVectorizer, with_n_jobs_of
 
 _N_SLOTS = 1_048_573  # a prime; columns are counted modulo it, in one pass
+# The weight of the vectors relative to n-grams: the default first, and with fewer texts.
+_WEIGHTS = (0.5, 0.25, 1.0)
+_MIN_TEXTS, _WEIGHT_OF_FEW = 150, 1.0
 
 
 class NgramVectorUnion(TextVectorizer):
-    """Convert texts to n-grams and, in additional columns, vectors of a model of other texts."""
+    """Convert texts to n-grams and, in additional columns, vectors of models of other texts."""
 
     # For a linear classifier that weights n-grams by inverse document frequency and normalizes
     # rows.
 
     vectorizer_: Any  # the fitted clone of ``vectorizer``
     norm_ratio_: float  # mean ratio of the lengths of rows with and without weighting
+    weight_: float  # length of a unit vector, relative to the mean length of weighted n-gram rows
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "vectorizer": [HasMethods(["fit", "transform"])],
-        "encoder": [HasMethods(["fit", "transform", "get_params"])],
-        "weight": [Interval(Real, 0, MAX_REAL, closed="right")],
+        "encoders": [list],
     }
 
-    def __init__(self, vectorizer: Any, encoder: Any, *, weight: float = 0.5) -> None:
+    def __init__(self, vectorizer: Any, encoders: list[Any]) -> None:
         self.vectorizer = vectorizer  # from texts to a sparse matrix of n-grams
-        # A fitted encoder, from texts to a dense array; in a FrozenEstimator it survives clone.
-        self.encoder = encoder
-        # Length of a unit vector, relative to the mean length of weighted n-gram rows
-        self.weight = weight
+        # Fitted encoders, from texts to a dense array; in a FrozenEstimator they survive clone.
+        self.encoders = encoders
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Iterable[str], y: Any = None) -> Self:
-        """Fit the vectorizer, passing it ``y``, and measure the lengths of its rows."""
-        self._fitted_counts(list(as_documents(X, caller=type(self).__name__)), y)
+        """Fit the vectorizer, measure the lengths of its rows, and choose the vectors' weight."""
+        self._fit(X, y)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Iterable[str], y: Any = None) -> csr_matrix:
-        """Fit the vectorizer, and convert texts, as :meth:`transform`."""
-        texts = list(as_documents(X, caller=type(self).__name__))
-        return self._join(self._fitted_counts(texts, y), texts)
+        """Fit the vectorizer and the weight, and convert texts, as :meth:`transform`."""
+        return self._fit(X, y)
 
     @fit_context(prefer_skip_nested_validation=True)
     def _begin_stream(self, X: Iterable[str]) -> csr_matrix:
         """Measure and convert the first texts of a stream, with an unfitted vectorizer."""
-        texts = list(as_documents(X, caller=type(self).__name__))
-        return self._join(self._fitted_counts(texts, None, fit_vectorizer=False), texts)
+        return self._fit(X, None, fit_vectorizer=False)
 
     def transform(self, X: Iterable[str]) -> csr_matrix:
         """Convert texts.
@@ -84,37 +81,24 @@ class NgramVectorUnion(TextVectorizer):
         """
         check_fitted(self, "norm_ratio_")
         texts = list(as_documents(X, caller=type(self).__name__))
-        return self._join(with_n_jobs_of(self.vectorizer_, self.vectorizer).transform(texts), texts)
+        counts = with_n_jobs_of(self.vectorizer_, self.vectorizer).transform(texts)
+        return self._join(csr_matrix(counts), self._vectors(texts) * np.float32(self.weight_))
 
     def _specs(self) -> list[NgramSpec]:
         check_fitted(self, "norm_ratio_")
-        encoder = (
-            self.encoder.estimator if isinstance(self.encoder, FrozenEstimator) else self.encoder
-        )
-        n_columns = self.encoder.transform([""]).shape[1]
-        vector = NgramSpec(
-            scheme="dense", name=f"vector of {type(encoder).__name__}", n_features=n_columns
-        )
-        return [*specs_of(self.vectorizer_), vector]
-
-    def _fitted_counts(
-        self, texts: list[Any], y: Any, *, fit_vectorizer: bool = True
-    ) -> csr_matrix:
-        """Fit a clone of the vectorizer, measure the row lengths, and return the n-grams."""
-        try:
-            check_is_fitted(self.encoder)
-        except NotFittedError as error:
-            encoder = (
-                self.encoder.estimator
-                if isinstance(self.encoder, FrozenEstimator)
-                else self.encoder
+        vectors = [
+            NgramSpec(
+                scheme="dense",
+                name=f"vector of {type(unfrozen(encoder)).__name__}",
+                n_features=encoder.transform([""]).shape[1],
             )
-            raise ValueError(
-                f"{type(self).__name__} needs a fitted model that turns texts into vectors, and "
-                f"this {type(encoder).__name__} is not fitted. Fit it on other texts, without "
-                "labels, or load one. Clones are not fitted either, as in a parameter grid: wrap "
-                "it in sklearn.frozen.FrozenEstimator there."
-            ) from error
+            for encoder in self.encoders
+        ]
+        return [*specs_of(self.vectorizer_), *vectors]
+
+    def _fit(self, X: Iterable[str], y: Any, *, fit_vectorizer: bool = True) -> csr_matrix:
+        texts = list(as_documents(X, caller=type(self).__name__))
+        self._check_encoders()
         vectorizer = clone(self.vectorizer)
         counts = csr_matrix(
             (vectorizer.fit(texts, y) if fit_vectorizer else vectorizer).transform(texts)
@@ -131,32 +115,76 @@ class NgramVectorUnion(TextVectorizer):
         self.norm_ratio_ = (
             float(np.mean(_lengths(weighted)[filled] / lengths[filled])) if filled.any() else 1.0
         )
-        return counts
+        vectors = self._vectors(texts)
+        self.weight_ = self._choose_weight(texts, counts, vectors, y)
+        return self._join(counts, vectors * np.float32(self.weight_))
 
-    def _join(self, counts: Any, texts: list[Any]) -> csr_matrix:
-        counts = csr_matrix(counts)
+    def _choose_weight(
+        self, texts: list[str], counts: csr_matrix, vectors: NDArray[np.float32], y: Any
+    ) -> float:
+        """Return the weight of the vectors with the most correct predictions on left-out texts."""
+        if len(texts) < _MIN_TEXTS:
+            return _WEIGHT_OF_FEW
+        labels = encode_labels(y, len(texts))
+        if labels is None:
+            return _WEIGHTS[0]
+        chosen = sample_texts(len(texts), sum(map(len, texts)))
+        rows = self._join(counts[chosen], vectors[chosen])
+        n_threads = 1 if getattr(self.vectorizer, "n_jobs", None) in (None, 1) else 2
+        return choose_weight(rows, counts.shape[1], _WEIGHTS, labels[chosen], n_threads)
+
+    def _check_encoders(self) -> None:
+        for encoder in map(unfrozen, self.encoders):
+            try:
+                check_is_fitted(encoder)
+            except NotFittedError as error:
+                raise ValueError(
+                    f"{type(self).__name__} needs a fitted model that turns texts into vectors, "
+                    f"and this {type(encoder).__name__} is not fitted. Fit it on other texts, "
+                    "without labels, or load one. Clones are not fitted either, as in a parameter "
+                    "grid: wrap it in sklearn.frozen.FrozenEstimator there."
+                ) from error
+
+    def _vectors(self, texts: list[Any]) -> NDArray[np.float32]:
+        """Return the vectors of texts by all encoders, side by side."""
         name = f"{type(self).__name__} with the vectors of its encoder"
-        vectors = self.encoder.transform(texts)
-        vectors = check_array(
-            vectors, dtype=[np.float32, np.float64], ensure_min_samples=0, estimator=name
-        )
-        if len(vectors) != len(texts):
-            raise ValueError(
-                f"{type(self).__name__}: the encoder must return one row for each text. Got "
-                f"{len(vectors):,} rows for {len(texts):,} texts."
+        parts = []
+        for encoder in self.encoders:
+            vectors = check_array(
+                encoder.transform(texts),
+                dtype=[np.float32, np.float64],
+                ensure_min_samples=0,
+                estimator=name,
             )
-        scales = self.weight * self.norm_ratio_ * _lengths(counts)
+            if len(vectors) != len(texts):
+                raise ValueError(
+                    f"{type(self).__name__}: the encoder must return one row for each text. Got "
+                    f"{len(vectors):,} rows for {len(texts):,} texts."
+                )
+            parts.append(vectors)
+        return np.hstack(parts).astype(np.float32)
+
+    def _join(self, counts: csr_matrix, vectors: NDArray[np.float32]) -> csr_matrix:
+        """Append vectors, scaled by the mean length of weighted rows, to counts."""
+        scales = self.norm_ratio_ * _lengths(counts)
         scaled = (vectors * scales[:, np.newaxis]).astype(np.float32)
         joined = hstack([counts.astype(np.float32, copy=False), csr_matrix(scaled)], format="csr")
         return in_configured_sparse_interface(joined)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return {"vectorizer": self.vectorizer_, "norm_ratio": self.norm_ratio_}, {}
+        values = {"norm_ratio": self.norm_ratio_, "weight": self.weight_}
+        return {"vectorizer": self.vectorizer_} | values, {}
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
         if not hasattr(values["vectorizer"], "transform"):
             raise ValueError("The vectorizer of an NgramVectorUnion must be a transformer.")
         self.vectorizer_, self.norm_ratio_ = values["vectorizer"], float(values["norm_ratio"])
+        self.weight_ = float(values["weight"])
+
+
+def unfrozen(encoder: Any) -> Any:
+    """Return the estimator in a FrozenEstimator, or the encoder itself."""
+    return encoder.estimator if isinstance(encoder, FrozenEstimator) else encoder
 
 
 def _lengths(rows: csr_matrix) -> NDArray[np.float64]:

@@ -37,41 +37,41 @@ def counter():
 
 
 def test_vectors_have_the_given_share_of_the_length_of_weighted_rows():
-    union = NgramVectorUnion(counter(), Lengths().fit([]), weight=0.25)
+    union = NgramVectorUnion(counter(), [Lengths().fit([])])
     X = union.fit_transform(TEXTS)
     counts = CountVectorizer().fit_transform(TEXTS)
     weighted = TfidfTransformer(norm=None).fit_transform(counts)
     lengths = [np.linalg.norm(matrix.toarray(), axis=1) for matrix in (counts, weighted)]
     ratio = np.mean(lengths[1][:4] / lengths[0][:4])
     assert_near(union.norm_ratio_, ratio, rtol=1e-6)
-    expected = 0.25 * ratio * lengths[0][:, np.newaxis] * Lengths().transform(TEXTS)
+    expected = union.weight_ * ratio * lengths[0][:, np.newaxis] * Lengths().transform(TEXTS)
     assert_near(X[:, N_COLUMNS:].toarray(), expected, rtol=1e-5, atol=1e-6)
     assert (X[:, :N_COLUMNS] != counter().transform(TEXTS)).nnz == 0
     assert X.dtype == np.float32
-    assert union.encoder.n_fits_ == 1  # not fitted again
+    assert union.encoders[0].n_fits_ == 1  # not fitted again
 
 
 def test_a_clone_keeps_a_frozen_encoder_only():
-    frozen = clone(NgramVectorUnion(counter(), FrozenEstimator(Lengths().fit([]))))
+    frozen = clone(NgramVectorUnion(counter(), [FrozenEstimator(Lengths().fit([]))]))
     assert frozen.fit(TEXTS).transform(TEXTS).shape == (5, N_COLUMNS + 2)
     with pytest.raises(
         ValueError, match=r"this Lengths is not fitted.*sklearn.frozen.FrozenEstimator there"
     ):
-        clone(NgramVectorUnion(counter(), Lengths().fit([]))).fit(TEXTS)
+        clone(NgramVectorUnion(counter(), [Lengths().fit([])])).fit(TEXTS)
     with pytest.raises(ValueError, match="this Lengths is not fitted"):
-        NgramVectorUnion(counter(), FrozenEstimator(Lengths())).fit(TEXTS)
+        NgramVectorUnion(counter(), [FrozenEstimator(Lengths())]).fit(TEXTS)
 
 
 def test_errors():
     with pytest.raises(ValueError, match=r"one row for each text\. Got 4 rows for 5 texts"):
-        NgramVectorUnion(counter(), Lengths(fault="rows").fit([])).fit_transform(TEXTS)
+        NgramVectorUnion(counter(), [Lengths(fault="rows").fit([])]).fit_transform(TEXTS)
     with pytest.raises(ValueError, match="NaN"):
-        NgramVectorUnion(counter(), Lengths(fault="nan").fit([])).fit_transform(TEXTS)
-    with pytest.raises(ValueError, match="'weight' parameter"):
-        NgramVectorUnion(counter(), Lengths().fit([]), weight=0).fit(TEXTS)
+        NgramVectorUnion(counter(), [Lengths(fault="nan").fit([])]).fit_transform(TEXTS)
+    with pytest.raises(ValueError, match="'encoders' parameter"):
+        NgramVectorUnion(counter(), Lengths().fit([])).fit(TEXTS)
 
 
 def test_texts_without_ngrams():
-    union = NgramVectorUnion(counter(), Lengths().fit([])).fit(["", ""])
+    union = NgramVectorUnion(counter(), [Lengths().fit([])]).fit(["", ""])
     assert union.norm_ratio_ == 1
     assert union.transform([""]).nnz == 0

@@ -398,7 +398,7 @@ def test_other_folders_are_left_to_load_model(tmp_path):
     with pytest.raises(UnsupportedModelError, match="a HashingVectorizer is not supported"):
         from_folder(HashingVectorizer(), tmp_path / "vectorizer")
     encoder = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0)).fit(TEXTS)
-    pretrained = pipeline(NgramVectorUnion(AutoNgramVectorizer(), FrozenEstimator(encoder)))
+    pretrained = pipeline(NgramVectorUnion(AutoNgramVectorizer(), [FrozenEstimator(encoder)]))
     with pytest.raises(TypeError, match="pretrained vectors"):
         export_predictor(pretrained, tmp_path / "model.py")
     with pytest.raises(NotFittedError):
