@@ -27,7 +27,8 @@ ROWS = [
     ("optim",),
     ("persistence", "datasets"),
     ("training",),
-    ("classifiers", "language", "sentences"),
+    ("language", "sentences"),
+    ("classifiers",),
     ("inspection", "plotting"),
     ("cli",),
 ]
@@ -47,6 +48,7 @@ CLASSIFIER_ROWS = [
     ("hash_embedding", "sgnn"),
     ("_hash_embedding_classifier", "_sgnn_classifier"),
     ("_make_text_classifier", "_quantized_sgnn_classifier", "fasttext"),
+    ("_text_pipeline",),
     ("_text_classifier",),
     ("export", "merging", "_tune_text_classifier"),
 ]

@@ -1,8 +1,8 @@
-"""make_text_classifier: a pipeline from strings to labels, and its state without ``pretrained``."""
+"""make_text_classifier: a pipeline from strings to labels, and what is saved of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from inspect import signature
@@ -25,6 +25,8 @@ from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.training._settings import EarlyStopping
 
 Features: TypeAlias = Literal["auto", "words", "words+characters", "characters"]
+
+Pretrained: TypeAlias = Literal["english"]
 
 _N_COLUMNS = 2**30  # leaves room for other columns
 
@@ -100,7 +102,9 @@ def make_text_classifier(
     >>> model.predict(["fine and funny", "so dull"])
     array(['good', 'bad'], dtype='<U4')
     """
-    return build_pipeline(dict(locals()))
+    parameters = dict(locals())
+    encoders = [] if pretrained is None else [loaded_encoder(pretrained, n_jobs)]
+    return build_pipeline(parameters, encoders)
 
 
 MODEL_PARAMETERS: Final = (
@@ -121,12 +125,15 @@ _PASSED_ON = ("device", "random_state", "verbose")
 
 
 def build_pipeline(
-    parameters: Mapping[str, Any], *, caller: str = "make_text_classifier"
+    parameters: Mapping[str, Any],
+    encoders: Sequence[Any] = (),  # fitted ones, whose vectors become columns
+    *,
+    caller: str = "make_text_classifier",
 ) -> Pipeline:
     """Build the pipeline of :func:`make_text_classifier` from all of its parameters."""
     vectorizer = build_vectorizer(parameters, caller=caller)
-    if parameters["pretrained"] is not None:
-        vectorizer = NgramVectorUnion(vectorizer, FrozenEstimator(parameters["pretrained"]))
+    if encoders:
+        vectorizer = NgramVectorUnion(vectorizer, list(map(FrozenEstimator, encoders)))
     return Pipeline([("vectorizer", vectorizer), ("classifier", _classifier(parameters, caller))])
 
 
@@ -201,36 +208,10 @@ def named_in_errors(estimator: Any) -> Iterator[None]:
         raise
 
 
-def pretrained_of(pipeline: Pipeline) -> Any:
-    """Return the pretrained model that the vectorizer of a pipeline has, or None."""
-    vectorizer = pipeline[0]
-    return vectorizer.encoder.estimator if isinstance(vectorizer, NgramVectorUnion) else None
+def loaded_encoder(pretrained: Any, n_jobs: int | None) -> Any:
+    """Return the encoder of the parameter ``pretrained``, which may be the name of weights."""
+    if pretrained != "english":
+        return pretrained
+    from sklearn_hashnlp.sentences import load_pretrained  # only here: it takes time
 
-
-def without_pretrained(pipeline: Pipeline) -> tuple[Pipeline, dict[str, float]]:
-    """Return a fitted pipeline to save, and what else its pretrained model needs.
-
-    The model itself, which may be large, is saved as a parameter, once.
-    """
-    vectorizer = pipeline[0]
-    if not isinstance(vectorizer, NgramVectorUnion):
-        return pipeline, {}
-    counts = Pipeline([("vectorizer", vectorizer.vectorizer_), pipeline.steps[-1]])
-    return counts, {"norm_ratio": vectorizer.norm_ratio_}
-
-
-def with_pretrained(values: Mapping[str, Any], pretrained: Any) -> Pipeline:
-    """Load what :func:`without_pretrained` returned."""
-    pipeline: Pipeline = values["pipeline"]
-    is_pair = (
-        isinstance(pipeline, Pipeline) and len(pipeline) == 2 and hasattr(pipeline[0], "transform")
-    )
-    if not is_pair or not isinstance(pipeline[-1], HashEmbeddingClassifier):
-        raise ValueError(
-            "The pipeline of a TextClassifier must be a vectorizer and a HashEmbeddingClassifier."
-        )
-    if "norm_ratio" not in values:
-        return pipeline
-    union = NgramVectorUnion(clone(pipeline[0]), FrozenEstimator(pretrained))
-    union._set_model_state({"vectorizer": pipeline[0], "norm_ratio": values["norm_ratio"]}, {})
-    return Pipeline([("vectorizer", union), pipeline.steps[-1]])
+    return load_pretrained("english").set_params(n_jobs=n_jobs)

@@ -10,47 +10,38 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn import config_context
 
 from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import (
     CallbackSupportMixin,
     HasMethods,
     Pipeline,
-    check_fitted,
     fit_context,
     literal_options,
 )
-from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
-from sklearn_hashnlp.classifiers._losses import Loss, LossChoice, LossName, takes_several_labels
+from sklearn_hashnlp.classifiers._losses import LossChoice, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import (
     MODEL_PARAMETERS,
     Features,
-    build_pipeline,
+    Pretrained,
     named_in_errors,
-    pretrained_of,
-    with_pretrained,
-    without_pretrained,
 )
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
-from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice, SolverName
+from sklearn_hashnlp.classifiers._text_pipeline import HoldsTextPipeline
+from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice
 from sklearn_hashnlp.classifiers.hash_embedding._text_scorer import TextScorer
-from sklearn_hashnlp.text._count_ngrams import check_ngram_range
 from sklearn_hashnlp.text._documents import as_documents
-from sklearn_hashnlp.text._text_vectorizer import with_n_jobs
-from sklearn_hashnlp.training._check_unchanged import check_unchanged
-from sklearn_hashnlp.training._estimator import HistoryTable
 from sklearn_hashnlp.training._fit_task import let_report, reported_to_callbacks
-from sklearn_hashnlp.training._settings import EarlyStopping, HasBundles, joined_callbacks
+from sklearn_hashnlp.training._settings import EarlyStopping, joined_callbacks
 from sklearn_hashnlp.training._validation_split import errors_of_validation_data, validation_pair
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
-    from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
+    pass
 
 
 # scikit-learn has no types
-class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # type: ignore[misc]
+class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[misc]
     r"""Classify texts: strings in, labels out, with one or multiple labels per text.
 
     Counts hashed n-grams and classifies them through hash embeddings [1]_, without a vocabulary,
@@ -78,12 +69,12 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         from lowercase, which helps if names matter.
     ngram_range : (int, int), default=(1, 2)
         Minimal and maximal number of words of an n-gram; ignored with ``features="characters"``.
-    pretrained : fitted transformer or None, default=None
-        Turns texts into vectors, which become additional columns: a
-        :class:`~sklearn_hashnlp.sentences.SGNNSentenceEncoder` that was trained on other texts,
-        without labels, or any scikit-learn transformer that returns a dense array. It is not fitted
-        again, and a clone of the classifier keeps it. It helps if labeled texts are few. A change
-        after ``fit`` has no effect before the next ``fit``; ``partial_fit`` and saving refuse it.
+    pretrained : "english", fitted transformer or None, default=None
+        Turns texts into vectors, which become additional columns and help if labeled texts are few:
+        the encoder of :func:`~sklearn_hashnlp.sentences.load_pretrained`, which comes with the
+        package, or any scikit-learn transformer that was fitted to other texts and returns a dense
+        array. It is not fitted again, and a clone of the classifier keeps it. A change after
+        ``fit`` has no effect before the next ``fit``; ``partial_fit`` and saving refuse it.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
@@ -200,9 +191,6 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
     [['film', 'good'], ['bad'], ['acting', 'good'], ['bad']]
     """
 
-    pipeline_: Pipeline
-    _fitted_attribute: ClassVar[str] = "pipeline_"
-    _fitted_features: dict[str, Any]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: HashEmbeddingClassifier._parameter_constraints[name]
         for name in (*MODEL_PARAMETERS, "device", "random_state", "verbose")
@@ -210,7 +198,11 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         "features": [literal_options(Features)],
         "lowercase": ["boolean"],
         "ngram_range": [tuple, list],
-        "pretrained": [HasMethods(["fit", "transform", "get_params"]), None],
+        "pretrained": [
+            literal_options(Pretrained),
+            HasMethods(["fit", "transform", "get_params"]),
+            None,
+        ],
         "classifier": [HashEmbeddingClassifier, None],
         "n_jobs": [Integral, None],
     }
@@ -270,6 +262,7 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         classes: ArrayLike | None = None,
         validation_data: tuple[Any, Any] | None = None,
         callbacks: list[Any] | None = None,
+        unlabeled: Any = None,
     ) -> Self:
         """Train the classifier on texts and their labels.
 
@@ -294,6 +287,11 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         callbacks : list of skorch callbacks and functions, or None, default=None
             As ``callbacks`` of :class:`HashEmbeddingClassifier`, in addition to those of
             ``classifier``.
+        unlabeled : iterable of str, or path of a file, default=None
+            More texts like those of ``X``, without labels. A
+            :class:`~sklearn_hashnlp.sentences.CooccurrenceEncoder` is fitted to them and ``X``, and
+            its vectors become additional columns. Of thousands of texts it helps most if few are
+            labeled. A file is read as by :class:`~sklearn_hashnlp.datasets.TextReader`.
 
         Returns
         -------
@@ -309,7 +307,15 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
         """
         is_warm = self.classifier is not None and self.classifier.warm_start
         resumes = is_warm and hasattr(self, "pipeline_")
-        pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
+        if unlabeled is not None:
+            if resumes:
+                raise ValueError(
+                    f"{type(self).__name__}.fit cannot learn from unlabeled texts where it "
+                    "continues training, as new columns would mean nothing to the trained net. "
+                    "Set warm_start=False of the classifier."
+                )
+            X = list(as_documents(X, caller=type(self).__name__))
+        pipeline = self._updated_pipeline() if resumes else self._new_pipeline(X, unlabeled)
         # the vectorizer would count texts of weight 0
         labels = y if sample_weight is None else None
         count = partial(pipeline[0].fit_transform, y=labels)
@@ -467,130 +473,6 @@ class TextClassifier(ScoringClassifier, HasBundles, CallbackSupportMixin):  # ty
             return super()._topk(X, k)
         with named_in_errors(self):
             return self._fitted()._topk(self._rows(X), k)
-
-    @property
-    def _loss(self) -> Loss:  # type: ignore[override]
-        return self._fitted()._loss
-
-    @property
-    def _label_lists(self) -> bool:  # type: ignore[override]
-        return self._fitted()._label_lists
-
-    @property
-    def loss_(self) -> LossName:
-        """The name of the loss that was minimized."""
-        return self._fitted().loss_
-
-    @property
-    def solver_(self) -> SolverName:
-        """The solver that ran last."""
-        return self._fitted().solver_
-
-    @property
-    def classes_(self) -> NDArray[Any]:  # type: ignore[override]
-        """The labels."""
-        return np.asarray(self.pipeline_[-1].classes_)
-
-    @property
-    def history_(self) -> list[dict[str, Any]]:
-        """One entry per epoch or call of ``partial_fit``."""
-        return HistoryTable(self.pipeline_[-1].history_)
-
-    @property
-    def n_parameters_(self) -> int:
-        """Number of parameters of the net."""
-        return int(self.pipeline_[-1].n_parameters_)
-
-    @property
-    def net_(self) -> SparseNet:
-        """The trained net."""
-        return self._fitted().net_
-
-    def _new_pipeline(self) -> Pipeline:
-        check_ngram_range(self.ngram_range, caller=type(self).__name__)
-        return build_pipeline(self.get_params(deep=False), caller=type(self).__name__)
-
-    def _check_parameters(self) -> None:
-        """Check the parameters of the classifier inside, and its combinations with others."""
-        with named_in_errors(self):
-            self._new_pipeline()[-1].check_parameters()
-
-    def _updated_pipeline(self) -> Pipeline:
-        """Return the fitted pipeline with the current training parameters, to continue training."""
-        pipeline = self.pipeline_
-        check_unchanged(self, self._features(), self._fitted_features)
-        self._check_pretrained()
-        pipeline[-1].set_params(**self._new_pipeline()[-1].get_params(deep=False))
-        return pipeline
-
-    def _check_pretrained(self) -> None:
-        if pretrained_of(self.pipeline_) is not self.pretrained:
-            raise ValueError(
-                f"{type(self).__name__}: pretrained was changed after fit. Set it back, or fit "
-                "anew."
-            )
-
-    def _keep(self, pipeline: Pipeline) -> None:
-        """Keep the pipeline if it is fitted, also after an interrupt."""
-        if hasattr(pipeline[-1], "classes_"):
-            self.pipeline_ = pipeline
-            self._fitted_features = self._features()
-
-    def _features(self) -> dict[str, Any]:
-        """Return the parameters that the features depend on."""
-        return {
-            "features": self.features,
-            "lowercase": self.lowercase,
-            "ngram_range": tuple(self.ngram_range),
-        }
-
-    def _fitted(self) -> HashEmbeddingClassifier:
-        check_fitted(self, "pipeline_")
-        classifier: HashEmbeddingClassifier = self.pipeline_.steps[-1][1]
-        return classifier
-
-    def _rows(self, X: Any, pipeline: Pipeline | None = None) -> Any:
-        return self._count(with_n_jobs((pipeline or self.pipeline_)[0], self.n_jobs).transform, X)
-
-    def _count(self, transform: Callable[[Any], Any], X: Any) -> Any:
-        """Return the n-gram counts of texts."""
-        with config_context(transform_output="default"):  # a frame cannot hold a sparse matrix
-            return transform(as_documents(X, caller=type(self).__name__))
-
-    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        self._check_pretrained()
-        pipeline, ratio = without_pretrained(self.pipeline_)
-        return {"pipeline": pipeline, "features": self._fitted_features} | ratio, {}
-
-    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        fitted = dict(values["features"])
-        self.pipeline_ = with_pretrained(values, self.pretrained)
-        self._fitted_features = fitted | {"ngram_range": tuple(fitted["ngram_range"])}
-
-    def __sklearn_clone__(self) -> Self:
-        without = copy(self)
-        without.pretrained = None
-        cloned: Self = super(TextClassifier, without).__sklearn_clone__()
-        cloned.pretrained = self.pretrained  # fitted, as it is
-        return cloned
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, without the parameters of ``pretrained``, which clones share.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to return the parameters of nested estimators, too.
-
-        Returns
-        -------
-        dict of str to object
-            Parameters by their names.
-        """
-        parameters = super().get_params(deep=deep)
-        return {
-            name: value for name, value in parameters.items() if not name.startswith("pretrained__")
-        }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

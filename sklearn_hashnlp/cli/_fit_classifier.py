@@ -38,6 +38,7 @@ def fit_in_memory(
     holdout: float,
     seed: int,
     early_stopping: bool,
+    unlabeled: Path | None,
 ) -> dict[str, Any]:
     """Train a model on the texts of a file; return the report of the training."""
     read, validation = read_labelled(screen, data, reading), None
@@ -64,7 +65,8 @@ def fit_in_memory(
     if validation is not None:
         note_unknown_labels(screen, valid or data, true, n_labels)
     started = perf_counter()
-    fit_model(screen, model, texts, labels, _scorable(validation, n_labels, multilabel=multilabel))
+    scorable = _scorable(validation, n_labels, multilabel=multilabel)
+    fit_model(screen, model, texts, labels, scorable, unlabeled)
     trained = last_step(model)
     report = _report(data, len(texts), n_labels, reading, started, trained.history_)
     stopping = getattr(getattr(trained, "classifier", None) or trained, "early_stopping", False)
@@ -81,13 +83,19 @@ def fit_in_memory(
 
 
 def fit_model(
-    screen: Screen, model: Any, texts: list[str], labels: Any, validation: Any = None
+    screen: Screen,
+    model: Any,
+    texts: list[str],
+    labels: Any,
+    validation: Any = None,
+    unlabeled: Path | None = None,
 ) -> None:
     """Fit a model with a progress bar, and print the figures of each epoch."""
     if not hasattr(model, "steps"):
         with screen.bar("Training") as update:
             callbacks = [Progress(screen.note, update)]
-            model.fit(texts, labels, validation_data=validation, callbacks=callbacks)
+            more = {"validation_data": validation, "unlabeled": unlabeled}
+            model.fit(texts, labels, callbacks=callbacks, **more)
         return
     features, classifier = model[:-1], model[-1]
     with shown_training(screen, classifier):

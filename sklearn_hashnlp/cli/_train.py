@@ -49,9 +49,15 @@ class TrainOptions(OptionGroup):
     )
     pretrained: Path | None = typer.Option(
         None,
-        metavar="DIR",
-        help="Sentence encoder of hashnlp sentences train; its vectors help if the texts of DATA "
-        "are few.",
+        metavar="english|DIR",
+        help="Sentence encoder with vectors that help if the texts of DATA are few: english, which "
+        "comes with the package, or the folder of one of hashnlp sentences train.",
+    )
+    unlabeled: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="More texts like those of DATA, without labels: one per line, or a column of CSV, TSV "
+        "or JSON lines. Vectors are learned from them, which help if the texts of DATA are few.",
     )
     sgnn: bool = typer.Option(
         False,
@@ -116,6 +122,8 @@ def train(
       hashnlp train mails.csv -m m --set classifier__variant=paper
       hashnlp train intents.csv --model intents --sgnn
       hashnlp train cooking.train -m m --fasttext --set vectorizer__word_ngrams=2
+      hashnlp train few.csv -m m --unlabeled many.txt
+      hashnlp train few.csv -m m --pretrained english
       hashnlp train few.csv -m m --pretrained encoder
       hashnlp train huge.csv.gz -m m --stream
       hashnlp train --parameters
@@ -166,6 +174,7 @@ def train(
             holdout=options.holdout,
             seed=training.seed,
             early_stopping=options.early_stopping,
+            unlabeled=options.unlabeled,
         )
     save_model(classifier, model, precision=options.precision, card=card_of(report))
     write_report(model, report)
@@ -176,7 +185,7 @@ def _check_stream(data: Path, options: TrainOptions) -> None:
     """Raise an error for a pipe, and for options that need all texts at once."""
     if data.exists() and not data.is_file():
         raise typer.BadParameter(f"--stream reads DATA more than once, and {data} is no file.")
-    for name in ("holdout", "early_stopping", "sgnn", "fasttext"):
+    for name in ("holdout", "early_stopping", "unlabeled", "sgnn", "fasttext"):
         if getattr(options, name):
             raise typer.BadParameter(
                 f"--{name.replace('_', '-')} needs all texts at once: leave it out."
@@ -192,6 +201,7 @@ def _new_model(options: TrainOptions, training: Training) -> Any:
     of_texts = {
         "features": options.features,
         "pretrained": options.pretrained,
+        "unlabeled": options.unlabeled,
         "buckets": options.buckets,
     }
     refused = [f"--{name}" for name, value in of_texts.items() if value is not None]

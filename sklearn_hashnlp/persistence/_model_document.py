@@ -44,6 +44,7 @@ ALLOWED_CLASSES: dict[str, str] = {
     "AutoNgramVectorizer": "sklearn_hashnlp.text",
     "CacheLanguageModel": "sklearn_hashnlp.language",
     "CharNgramFeaturizer": "sklearn_hashnlp.text",
+    "CooccurrenceEncoder": "sklearn_hashnlp.sentences",
     "DistilledSentenceEncoder": "sklearn_hashnlp.sentences",
     "EarlyStopping": "sklearn_hashnlp.training",
     "EmbeddingTables": "sklearn_hashnlp.classifiers",

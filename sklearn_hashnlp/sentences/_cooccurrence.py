@@ -27,6 +27,7 @@ def ppmi_vectors(
     n_components: int,
     window: int = 25,  # largest distance of two words of a paragraph that co-occur
     min_count: int = 3,  # of a word that has a vector or is a context
+    n_words: int | None = None,  # that have a vector: the most frequent ones; None is all
     n_contexts: int = 20_000,  # the most frequent words
     # exponent of the counts of contexts: below 1, rare contexts weigh less
     smoothing: float = 0.75,
@@ -36,7 +37,7 @@ def ppmi_vectors(
     """Return the ids of words with co-occurrences, ascending, their unit vectors and counts."""
     counts = np.bincount(paragraphs.sentences.values, minlength=len(paragraphs.words))
     frequent = np.flatnonzero(counts >= min_count)
-    frequent = frequent[np.argsort(-counts[frequent], kind="stable")]
+    frequent = frequent[np.argsort(-counts[frequent], kind="stable")][:n_words]
     texts = Ragged(paragraphs.sentences.values, paragraphs.sentences.offsets[paragraphs.offsets])
     ppmi = _ppmi(_count_cooccurrences(texts, frequent, len(counts), window, n_contexts), smoothing)
     vectors = np.zeros((len(frequent), n_components), dtype=np.float32)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 from threadpoolctl import threadpool_limits
 
 from sklearn_hashnlp._sklearn import MAX_INTEGER, MAX_REAL, BaseEstimator, Interval, fit_context
@@ -188,13 +188,10 @@ class DistilledSentenceEncoder(NgramVectors, BaseEstimator):
         self.n_parameters_ = math.prod(model.coefficients.shape)
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return everything learned as JSON values and arrays, perhaps in lower precision."""
-        check_is_fitted(self)
-        values, arrays = self._model.to_state()
+        values, arrays = super()._get_model_state()
         return values | {"history": self.history_}, arrays
 
     def _set_model_state(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Load the state that :meth:`_get_model_state` returned."""
         self._set(NgramModel.from_state(values, arrays), values["history"])
 
     def __sklearn_tags__(self) -> Any:

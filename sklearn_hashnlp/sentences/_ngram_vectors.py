@@ -13,6 +13,7 @@ from sklearn_hashnlp._threads import check_n_jobs, effective_n_jobs, map_blocks
 from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels.ngrams._int4_table import Int4Table
 from sklearn_hashnlp.sentences._ngram_regression import Matrix, NgramDictionary
+from sklearn_hashnlp.sentences._pretrained import load_reference
 from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER
 from sklearn_hashnlp.sentences._sentence_vectors import CHUNK_CHARACTERS, SentenceVectors
 from sklearn_hashnlp.text._documents import as_documents, in_chunks, plain_texts
@@ -29,6 +30,7 @@ class NgramModel:
     dictionary: NgramDictionary
     coefficients: Matrix | Int4Table  # (n_ngrams, dim)
     mean: NDArray[np.float32]  # (dim,)
+    reference: dict[str, str] | None = None  # to weights that come with the package
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, without what is computed of them."""
@@ -45,6 +47,8 @@ class NgramModel:
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return JSON values and arrays for :meth:`from_state`."""
+        if self.reference is not None:
+            return {"pretrained": self.reference}, {}
         dictionary = self.dictionary
         return {"sizes": list(dictionary.sizes), "n_texts": dictionary.n_texts}, {
             "fingerprints": dictionary.fingerprints,
@@ -56,6 +60,9 @@ class NgramModel:
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
         """Build a model from its state."""
+        if "pretrained" in values:
+            model: Self = load_reference(values["pretrained"])
+            return model
         n_words, n_ngrams, n_pairs = values["sizes"]
         names = ("fingerprints", "counts", "coefficients.values")
         fingerprints, counts, coefficients = (arrays[name] for name in names)
@@ -95,6 +102,18 @@ class NgramVectors(SentenceVectors):
     @property
     def _n_features_out(self) -> int:
         return len(self._model.mean)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def _get_model_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return everything learned as JSON values and arrays, perhaps in lower precision."""
+        check_fitted(self, "_model")
+        return self._model.to_state()
+
+    def _set_model_state(self, values: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Load the state that :meth:`_get_model_state` returned."""
+        self._model = NgramModel.from_state(values, arrays)
 
     def _native_encoder(self) -> _native.NgramEncoder:
         """Return the native encoder of the present parameters, always the same object."""

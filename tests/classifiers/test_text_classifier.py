@@ -223,7 +223,7 @@ def test_a_pretrained_encoder_is_saved_once(tmp_path):
     assert size_of["model"] < 1.05 * (size_of["alone"] + size_of["encoder"])
     loaded = load_model(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_proba(UNSEEN), expected)
-    assert loaded.partial_fit(FEW, KINDS).pipeline_[0].encoder.estimator is loaded.pretrained
+    assert loaded.partial_fit(FEW, KINDS).pipeline_[0].encoders[0].estimator is loaded.pretrained
     with pytest.raises(ValueError, match="pretrained was changed after fit"):
         save_model(model.set_params(pretrained=None), tmp_path / "changed")
 

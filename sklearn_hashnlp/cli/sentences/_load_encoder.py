@@ -31,7 +31,9 @@ def load_encoder(folder: Path, *, n_jobs: int) -> Any:
 
 
 def load_pretrained(folder: Path) -> Any:
-    """Load a sentence encoder for vectors without the spelling of words."""
+    """Load a sentence encoder for vectors without the spelling of words, or return its name."""
+    if str(folder) == "english" and not folder.exists():
+        return "english"
     encoder = load_encoder(folder, n_jobs=-1)
     if getattr(encoder, "context_weight", 0) != 0:
         encoder.set_params(context_weight=1.0)
