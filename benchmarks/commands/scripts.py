@@ -1,4 +1,7 @@
-"""The benchmarks: scripts ``bench_*.py`` with options of their own, which write a JSON file."""
+"""The benchmarks: scripts ``bench_*.py`` with options of their own, which write a JSON file.
+
+The script ``train_pretrained.py`` writes the encoder that comes with the package.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ _FOLDER = Path(__file__).parents[1]
 
 def find_scripts() -> dict[str, Path]:
     """Return the file of each benchmark by its name."""
-    return {path.stem: path for path in sorted(_FOLDER.glob("*/bench_*.py"))}
+    trainings = {path.stem.replace("_", "-"): path for path in _FOLDER.glob("*/train_*.py")}
+    return {path.stem: path for path in sorted(_FOLDER.glob("*/bench_*.py"))} | trainings
 
 
 def summary_of(path: Path) -> str:
@@ -27,7 +31,8 @@ def summary_of(path: Path) -> str:
 
 def import_script(name: str) -> ModuleType:
     """Import a benchmark."""
-    return importlib.import_module(f"benchmarks.{find_scripts()[name].parent.name}.{name}")
+    path = find_scripts()[name]
+    return importlib.import_module(f"benchmarks.{path.parent.name}.{path.stem}")
 
 
 def run_script(name: str, arguments: Sequence[str]) -> NoReturn:

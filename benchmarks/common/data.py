@@ -55,6 +55,8 @@ SETS = {
     "languages79": LabelledSet(only_characters=True),
 }
 
+ENGLISH_SETS = ("trec", "sst2", "atis", "swda", "mrda", "ag_news", "imdb")
+
 TITLES = {
     "ag_news": "AG News",
     "imdb": "IMDB",

@@ -63,8 +63,14 @@ class TeacherVectors:
     """Texts, each kind in a random order, and a teacher's vectors for them, cached in a folder."""
 
     def __init__(
-        self, folder: Path, data: DataFolder, package: Path | None, limits: dict[str, int]
+        self,
+        folder: Path,
+        data: DataFolder,
+        package: Path | None,
+        limits: dict[str, int],
+        others: dict[str, list[str]] | None = None,  # more kinds, and their texts
     ) -> None:
+        self.others = others or {}
         self.folder = folder
         self.data = data
         self.package = package
@@ -92,10 +98,15 @@ class TeacherVectors:
         texts, vectors = [], []
         for kind in kinds:
             some, of_some = self.read(kind)
-            n = _n_learned(len(some)) if kind == "sentences" else len(some)
+            n = self.n_learned(kind)
             texts += some[:n]
             vectors.append(of_some[:n])
         return texts, np.concatenate(vectors)
+
+    def n_learned(self, kind: str) -> int:
+        """Return the number of training rows of a kind."""
+        n_texts = len(self.read(kind)[0])
+        return _n_learned(n_texts) if kind == "sentences" else n_texts
 
     def held_out(self) -> tuple[list[str], NDArray[np.float32]]:
         """Return the held-out sentences."""
@@ -121,6 +132,8 @@ class TeacherVectors:
                     )
 
     def _make(self, kind: str) -> list[str]:
+        if kind in self.others:
+            return self.others[kind]
         return (
             MAKERS[kind](self)
             if kind in MAKERS

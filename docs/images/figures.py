@@ -11,7 +11,7 @@ from typing import Any
 
 from drawing import BLUE, GRAY, GREEN, INK, ORANGE, Drawing
 
-from benchmarks.common.data import TITLES
+from benchmarks.common.data import ENGLISH_SETS, TITLES
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 
@@ -361,6 +361,46 @@ def reversal() -> Drawing:
     return d
 
 
+def few_labels() -> Drawing:
+    """Draw accuracy by number of labels: of the text classifier in three ways, and of others."""
+    sets = read("few_labels")["sets"]
+    models = {
+        "both": ("unlabeled texts and English encoder", BLUE, ""),
+        "unlabeled": ("with unlabeled texts", GREEN, ""),
+        "default": ("TextClassifier", INK, ""),
+        "linear": ("TF-IDF and tuned LinearSVC", ORANGE, "6 3"),
+        "teacher": ("regression on a Transformer's vectors", GRAY, "2 4"),
+    }
+    sizes = ["50", "250", "1000", "4000"]
+    d = Drawing(640, 390, "Test accuracy by number of labels, five models")
+    panels = [
+        (f"mean of {len(ENGLISH_SETS)} English data sets", ENGLISH_SETS),
+        ("AG News", ["ag_news"]),
+    ]
+    for i, (title, names) in enumerate(panels):
+        x = 52 + 310 * i
+        ticks = [55, 60, 65, 70, 75, 80, 85] if i == 0 else [55, 60, 65, 70, 75, 80, 85, 90]
+        place = _panel(d, (x, 44, 260, 220), ticks, title)
+        for tick in ticks:
+            d.text(x - 8, place(tick), f"{tick}", size=14, anchor="end", color=GRAY)
+        for j, size in enumerate(sizes):
+            d.text(x + 20 + 73 * j, 280, f"{int(size):,}", size=14, color=GRAY)
+        for model, (_, color, dash) in models.items():
+            points = []
+            for j, size in enumerate(sizes):
+                cells = [sets[name][size] for name in names if size in sets[name]]
+                if len(cells) == len(names) and all(model in cell for cell in cells):
+                    mean = statistics.fmean(cell[model]["accuracy"] for cell in cells)
+                    points.append((x + 20 + 73 * j, place(mean)))
+            d.curve(points, color=color, dash=dash)
+    d.text(320, 302, "number of labels; test accuracy in %", size=14, color=GRAY)
+    for i, (title, color, dash) in enumerate(models.values()):
+        x, y = 24 + 320 * (i % 2), 326 + 22 * (i // 2)
+        d.line(x, y, x + 36, y, color=color, width=2, dash=dash)
+        d.text(x + 44, y, title, anchor="start", size=15)
+    return d
+
+
 def robustness() -> Drawing:
     """Draw accuracy by error rate, a panel per data set and model, plain and trained on errors."""
     result = read("robustness")
@@ -405,5 +445,5 @@ DIAGRAMS: tuple[Callable[[], Drawing], ...] = (
         coming_from_fasttext,
         coming_from_scikit_learn,
     ),
-    *(mixture_perplexity, readme, reversal, robustness),
+    *(few_labels, mixture_perplexity, readme, reversal, robustness),
 )
