@@ -53,8 +53,7 @@ def test_a_model_of_unlabeled_texts_is_saved_continued_and_explained(tmp_path):
     for each in (model, loaded):
         each.partial_fit(["a puppy", "prices"], ["pet", "money"])
     assert_same_bits(loaded.decision_function(UNSEEN), model.decision_function(UNSEEN))
-    entry = explain(model, ["the kitten"])[0]
-    assert "vector of CooccurrenceEncoder" in entry.ngrams
+    assert "vector of CooccurrenceEncoder" in explain(model, "the kitten").ngrams
     refit = model.fit(TEXTS, LABELS)
     assert not isinstance(refit.pipeline_[0], NgramVectorUnion)
 
