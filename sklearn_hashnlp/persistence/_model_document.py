@@ -2,8 +2,9 @@
 
 # Estimators have methods _get_model_state and _set_model_state of their learned state: values for
 # encode_value, and numeric arrays, of which float32 tables (keys that end with TABLE_VALUES) can be
-# stored in lower precision. Those of the state that resumes a training, saved on request and set
-# afterwards, are _get_training_state (which may return None) and _set_training_state.
+# stored in lower precision, or are in 4 bits already, an Int4Table. Those of the state that resumes
+# a training, saved on request and set afterwards, are _get_training_state (which may return None)
+# and _set_training_state.
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_hashnlp._sklearn import configuration, configure
+from sklearn_hashnlp.kernels.ngrams._int4_table import Int4Table
 from sklearn_hashnlp.persistence._scikit_learn_steps import (
     LOADED_CLASSES,
     SAVED_CLASSES,
@@ -76,6 +78,10 @@ _MAX_DEPTH = 50
 _CACHE_PARAMETER = "memory"
 # Parameters of meta-estimators that fit clones: they are saved fitted or not.
 _TEMPLATE_PARAMETERS = frozenset(["classifier", "estimator", "models", "vectorizer"])
+
+# Classes that compute with tables in 4 bits. A scale per row takes more space than it saves where
+# rows have few numbers, as those of classifiers.
+_INT4_CLASSES = frozenset(["DistilledSentenceEncoder"])
 
 # Keys of arrays in which NaN is allowed: the discounts of a model from an ARPA file are unknown.
 _MAY_BE_NAN = frozenset(["discounts"])
@@ -236,6 +242,14 @@ def _describe_state(
 ) -> dict[str, Any]:
     """Encode the state of one estimator, and add its arrays to those of the model."""
     values, own_arrays = state
+    if precision == "int4":
+        tables = [key for key in own_arrays if key.endswith(TABLE_VALUES)]
+        if tables and name not in _INT4_CLASSES:
+            raise ValueError(
+                f"precision='int4' is for {', '.join(sorted(_INT4_CLASSES))}, and this model has "
+                f"tables of a {name}: {', '.join(tables)}. Save with precision='int8', which "
+                "keeps the 4 bits of a loaded encoder inside."
+            )
     return {
         "state": {
             key: encode_value(value, f"{key!r} of {name}", encode) for key, value in values.items()
@@ -249,6 +263,9 @@ def _describe_state(
 
 def _store(key: str, array: Any, where: str, precision: str, arrays: Arrays) -> Any:
     """Add an array to the arrays of the model, and return its names for :func:`_fetch`."""
+    if isinstance(array, Int4Table):
+        names = [_add(key, array.codes, arrays), _add(f"{key}.scale", array.scales, arrays)]
+        return {"int4": names, "columns": array.n_columns}
     array = np.asarray(array)
     if array.dtype.kind not in "biuf":
         raise TypeError(
@@ -261,6 +278,8 @@ def _store(key: str, array: Any, where: str, precision: str, arrays: Arrays) -> 
         return _add(key, array, arrays)
     if precision == "float16":
         return {"float16": _add(key, to_float16(array, where), arrays)}
+    if precision == "int4":
+        return _store(key, Int4Table.of(array), where, precision, arrays)
     levels, scale = to_int8(array, where)
     return {"int8": [_add(key, levels, arrays), _add(f"{key}.scale", scale, arrays)]}
 
@@ -322,7 +341,8 @@ def _restore(
     }
     own_arrays = {key: _fetch(stored, arrays, where) for key, stored in names.items()}
     for key, array in own_arrays.items():
-        if key not in _MAY_BE_NAN and not is_finite(array):
+        numbers = array.scales if isinstance(array, Int4Table) else array
+        if key not in _MAY_BE_NAN and not is_finite(numbers):
             raise ModelFormatError(
                 f"The {where} is damaged: its array {key!r} has infinite values or NaN."
             )
@@ -344,7 +364,7 @@ def _restore(
         ) from error
 
 
-def _fetch(stored: Any, arrays: Arrays, where: str) -> NDArray[Any]:
+def _fetch(stored: Any, arrays: Arrays, where: str) -> Any:
     """Return an array; a table stored in lower precision is rounded."""
     try:
         match stored:
@@ -354,9 +374,11 @@ def _fetch(stored: Any, arrays: Arrays, where: str) -> NDArray[Any]:
                 return arrays[name].astype(np.float32)
             case {"int8": [str(name), str(scale)]}:
                 return from_int8(arrays[name], arrays[scale])
+            case {"int4": [str(name), str(scale)], "columns": int(n_columns)}:
+                return Int4Table(arrays[name], arrays[scale], n_columns)
     except KeyError as error:
         raise ModelFormatError(f"The {where} lacks its array {error}.") from error
-    except ValueError as error:  # a scale of another shape
+    except ValueError as error:  # scales of another shape
         raise ModelFormatError(f"The {where} is damaged: {error}.") from error
     raise ModelFormatError(f"The {where} has an array in an unknown encoding: {stored!r}.")
 

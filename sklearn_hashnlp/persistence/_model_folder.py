@@ -30,14 +30,14 @@ from sklearn_hashnlp.persistence._model_card import (
     model_card,
 )
 from sklearn_hashnlp.persistence._model_document import encode_model
-from sklearn_hashnlp.persistence._tables import Precision
+from sklearn_hashnlp.persistence._tables import ModelPrecision
 
 
 def save_model(
     model: Any,
     folder: str | os.PathLike[str],
     *,
-    precision: Precision = "float32",
+    precision: ModelPrecision = "float32",
     training_state: bool = False,
     card: Mapping[str, Mapping[str, Any]] | None = None,
     dry_run: bool = False,
@@ -58,11 +58,14 @@ def save_model(
     folder : str or path-like
         Folder to save the model in; created if it does not exist. A model in it is replaced; other
         files are kept.
-    precision : {"float32", "float16", "int8"}, default="float32"
+    precision : {"float32", "float16", "int8", "int4"}, default="float32"
         Precision of the tables of hash embeddings, which are most of a model. ``"float16"`` needs
         half the space and ``"int8"``, with 255 levels per column, a quarter. The loaded model has
         float32 again; its probabilities differ slightly from the saved model's, and are the same at
-        each load. Everything else is stored exactly.
+        each load. Everything else is stored exactly. ``"int4"``, with 15 levels per row and a scale
+        that clips 1 % of its numbers, an eighth, is for
+        :class:`~sklearn_hashnlp.sentences.DistilledSentenceEncoder` alone, which computes with
+        these levels; loaded, it keeps them, and saves them exactly with any precision.
     training_state : bool, default=False
         Whether to save the state of the optimizer as well, so that ``partial_fit`` continues on the
         loaded model as it would on this one. Only with ``precision="float32"``.
@@ -83,6 +86,8 @@ def save_model(
         If the folder holds other files but no model, or is a file.
     OSError
         If the folder cannot be written.
+    ValueError
+        If the model has tables that are not stored with this precision, or infinite values.
 
     Examples
     --------
@@ -95,8 +100,8 @@ def save_model(
     HashingVectorizer(ngram_range=(1, 2))
     >>> folder.cleanup()
     """
-    if precision not in get_args(Precision):
-        raise ValueError(f"precision must be one of {get_args(Precision)}, got {precision!r}.")
+    if precision not in get_args(ModelPrecision):
+        raise ValueError(f"precision must be one of {get_args(ModelPrecision)}, got {precision!r}.")
     if training_state and precision != "float32":
         raise ValueError(
             f"training_state=True needs precision='float32', got {precision!r}: with rounded "

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 # Suffix of the keys of tables, which can be stored in lower precision.
 TABLE_VALUES = ".values"
 Precision: TypeAlias = Literal["float32", "float16", "int8"]
+ModelPrecision: TypeAlias = Literal["float32", "float16", "int8", "int4"]
 
 _LEVELS = 127
 

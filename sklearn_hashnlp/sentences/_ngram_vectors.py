@@ -63,22 +63,22 @@ class NgramModel:
         if "pretrained" in values:
             model: Self = load_reference(values["pretrained"])
             return model
-        n_words, n_ngrams, n_pairs = values["sizes"]
-        names = ("fingerprints", "counts", "coefficients.values")
-        fingerprints, counts, coefficients = (arrays[name] for name in names)
-        n_rows, n_columns = n_words + n_ngrams + n_pairs, len(arrays["mean"])
+        n_words, n_ngrams, n_pairs = sizes = tuple(values["sizes"])
+        names = ("fingerprints", "counts", "coefficients.values", "mean")
+        fingerprints, counts, coefficients, mean = (arrays[name] for name in names)
+        n_rows = n_words + n_ngrams + n_pairs
         if not n_rows == len(fingerprints) == len(counts) == coefficients.shape[0]:
             raise ValueError(
                 f"Expected {n_rows} n-grams, got {len(fingerprints)} hashes, {len(counts)} counts "
                 f"and {coefficients.shape[0]} rows of coefficients."
             )
-        if coefficients.shape[1:] != (n_columns,):
+        if min(sizes) < 0 or coefficients.shape[1:] != mean.shape:
             raise ValueError(
-                f"Expected {n_columns} columns of coefficients, got {coefficients.shape[1:]}."
+                f"Expected a mean of the shape {coefficients.shape[1:]} and sizes from 0 on, got "
+                f"{mean.shape} and {sizes}."
             )
-        sizes = (n_words, n_ngrams, n_pairs)
         dictionary = NgramDictionary(fingerprints, counts, sizes, values["n_texts"])
-        return cls(dictionary, coefficients, arrays["mean"])
+        return cls(dictionary, coefficients, mean)
 
 
 class NgramVectors(SentenceVectors):

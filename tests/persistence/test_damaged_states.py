@@ -19,7 +19,7 @@ from sklearn_hashnlp import (
 from sklearn_hashnlp.classifiers import EmbeddingTables, quantize_classifier
 from sklearn_hashnlp.persistence import ModelFormatError, load_model, save_model
 from sklearn_hashnlp.persistence._folder_files import read_folder
-from sklearn_hashnlp.sentences import Network
+from sklearn_hashnlp.sentences import DistilledSentenceEncoder, Network
 from tests.persistence.model_files import replace_everywhere, write
 
 TEXTS, LABELS = ["a fine film", "dull and long"] * 6, ["good", "bad"] * 6
@@ -120,3 +120,26 @@ def test_shifts_of_integer_layers(tmp_path: Path) -> None:
     changed = replace_everywhere(document["model"], "shifts", [0, 0])
     assert changed != document["model"]
     refused(tmp_path / "m", document | {"model": changed}, arrays, "shift from 1 to 63, got 0")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"columns": 5}, "in 4 bits needs codes of uint8"),
+        ({"columns": 3}, "Expected a mean of the shape"),
+        ({"columns": -4}, "in 4 bits needs codes of uint8"),
+        ({"columns": "4"}, "unknown encoding"),
+        ({"int4": ["mean", "coefficients.values.scale"]}, "in 4 bits needs codes of uint8"),
+        ({"int4": ["coefficients.values", "nothing"]}, "lacks its array 'nothing'"),
+    ],
+)
+def test_tables_in_4_bits(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    texts, vectors = ["a cat", "the cat", "a dog", "the dog"], np.eye(4)
+    encoder = DistilledSentenceEncoder(n_components=None).fit(texts, vectors)
+    save_model(encoder, tmp_path / "saved", precision="int4")
+    document, arrays = read_folder(tmp_path / "saved")
+    document["model"]["arrays"]["coefficients.values"] |= change
+    refused(tmp_path / "changed", document, arrays, message)
+    scales = np.full_like(arrays["coefficients.values.scale"], np.nan)
+    document, arrays = read_folder(tmp_path / "saved")
+    refused(tmp_path / "nan", document, arrays | {"coefficients.values.scale": scales}, "NaN")

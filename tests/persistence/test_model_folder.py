@@ -116,7 +116,13 @@ def test_precision_and_training_state_reach_the_folder(centroids: Any, tmp_path:
 def test_invalid_options_are_refused(model: Any, saved: Path) -> None:
     before = [(saved / name).read_bytes() for name in FILES]
     with pytest.raises(
-        ValueError, match=r"precision must be one of \('float32', 'float16', 'int8'\), got 'int4'"
+        ValueError,
+        match=r"precision must be one of \('float32', 'float16', 'int8', 'int4'\), got 'int2'",
+    ):
+        save_model(model, saved, precision="int2")
+    with pytest.raises(
+        ValueError,
+        match="'int4' is for DistilledSentenceEncoder, and this model has tables of a Centroids",
     ):
         save_model(model, saved, precision="int4")
     with pytest.raises(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
+from sklearn_hashnlp import TextClassifier, load_model, save_model
 from sklearn_hashnlp.sentences import DistilledSentenceEncoder
 from sklearn_hashnlp.sentences._ngram_regression import NgramDictionary
 from sklearn_hashnlp.sentences._ngram_vectors import NgramModel
@@ -86,3 +88,35 @@ def test_a_lone_surrogate_is_an_error_that_names_the_text():
     for texts in (["fine", "a \ud800"], ["fine"] * 200 + ["é \udfff"]):
         with pytest.raises(ValueError, match=f"document {len(texts) - 1} holds the lone surrogate"):
             encoder().transform(texts)
+
+
+def test_coefficients_in_4_bits_are_kept(tmp_path: Path):
+    model = encoder()
+    save_model(model, tmp_path / "int4", precision="int4")
+    loaded = load_model(tmp_path / "int4")
+    scales = np.percentile(np.abs(model.coef_), 99, axis=1, keepdims=True) / 7
+    levels = np.rint(model.coef_ / scales).clip(-7, 7)
+    np.testing.assert_allclose(loaded.coef_, levels * scales, rtol=1e-6)
+    similarities = (loaded.transform(TEXTS) * model.transform(TEXTS)).sum(axis=1)
+    assert (similarities[[0, 1, 3, 4, 5, 7, 8]] > 0.95).all()
+    model._set(NgramModel(model._model.dictionary, loaded.coef_, model.intercept_), [])
+    assert model.transform(TEXTS).tobytes() == loaded.transform(TEXTS).tobytes()
+    assert copy.deepcopy(loaded).transform(TEXTS).tobytes() == loaded.transform(TEXTS).tobytes()
+    first = (tmp_path / "int4" / "weights.safetensors").read_bytes()
+    for precision in ("float32", "int8", "int4"):
+        save_model(loaded, tmp_path / precision, precision=precision)
+        assert (tmp_path / precision / "weights.safetensors").read_bytes() == first
+    assert loaded.n_parameters_ == loaded.coef_.size == model.coef_.size
+
+
+def test_a_classifier_keeps_the_4_bits_of_its_encoder(tmp_path: Path):
+    save_model(encoder(), tmp_path / "encoder", precision="int4")
+    pretrained = load_model(tmp_path / "encoder")
+    texts, labels = TEXTS[:6] * 3, ["a", "b", "a", "b", "a", "b"] * 3
+    model = TextClassifier(pretrained=pretrained, random_state=0).fit(texts, labels)
+    save_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.predict_proba(TEXTS).tobytes() == model.predict_proba(TEXTS).tobytes()
+    save_model(loaded.pretrained, tmp_path / "again")
+    files = [tmp_path / name / "weights.safetensors" for name in ("again", "encoder")]
+    assert files[0].read_bytes() == files[1].read_bytes()

@@ -24,10 +24,9 @@ class Int4Table:
     n_columns: int
 
     def __post_init__(self) -> None:
-        n_rows = len(self.scales)
         if (
-            self.codes.shape != (n_rows, -(-self.n_columns // 2))
-            or self.scales.shape != (n_rows,)
+            self.scales.ndim != 1
+            or self.codes.shape != (self.scales.size, -(-self.n_columns // 2))
             or self.codes.dtype != np.dtype(np.uint8)
             or self.scales.dtype != np.dtype(np.float32)
         ):
