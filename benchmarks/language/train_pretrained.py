@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -73,8 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         vectors = sentence_teacher.TeacherVectors(stored, data, options.package, limits)
         texts, targets = vectors.training()
         encoder = fitted(texts, targets)
-        save_model(encoder, folder, precision="int4")
-    (folder / "README.md").unlink()  # MODEL_CARD.md is written by hand
+        save_model(encoder, Path(spare) / "encoder", precision="int4")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("weights.safetensors", "parameters.json"):  # MODEL_CARD.md is written by hand
+            shutil.copyfile(Path(spare) / "encoder" / name, folder / name)
     pairs = sentence_tasks.read_pairs(data)
     provenance = {
         "version": VERSION,

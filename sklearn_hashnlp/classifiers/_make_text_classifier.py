@@ -36,7 +36,7 @@ def make_text_classifier(
     features: Features = "auto",
     lowercase: bool = True,
     ngram_range: tuple[int, int] = (1, 2),
-    pretrained: Any = None,
+    pretrained: Pretrained | Any = None,
     n_buckets: int = 2**20,
     n_hashes: int = 1,
     n_embeddings: int = 2**20,

@@ -213,7 +213,7 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         features: Features = "auto",
         lowercase: bool = True,
         ngram_range: tuple[int, int] = (1, 2),
-        pretrained: Any = None,
+        pretrained: Pretrained | Any = None,
         n_buckets: int = 2**20,
         n_hashes: int = 1,
         n_embeddings: int = 2**20,

@@ -13,7 +13,7 @@ from sklearn_hashnlp._threads import check_n_jobs, effective_n_jobs, map_blocks
 from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.kernels.ngrams._int4_table import Int4Table
 from sklearn_hashnlp.sentences._ngram_regression import Matrix, NgramDictionary
-from sklearn_hashnlp.sentences._pretrained import load_reference
+from sklearn_hashnlp.sentences._pretrained_weights import load_reference
 from sklearn_hashnlp.sentences._sentence_reader import WORD_SPLITTER
 from sklearn_hashnlp.sentences._sentence_vectors import CHUNK_CHARACTERS, SentenceVectors
 from sklearn_hashnlp.text._documents import as_documents, in_chunks, plain_texts

@@ -28,7 +28,7 @@ from sklearn_hashnlp import (
     make_text_classifier,
 )
 from sklearn_hashnlp.classifiers import make_fasttext_classifier
-from sklearn_hashnlp.sentences import DistilledSentenceEncoder
+from sklearn_hashnlp.sentences import CooccurrenceEncoder, DistilledSentenceEncoder
 from sklearn_hashnlp.text import AutoNgramVectorizer
 from sklearn_hashnlp.text._fasttext_vectorizer import FastTextVectorizer
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
@@ -143,7 +143,7 @@ def _union(**options: Any) -> NgramVectorUnion:
         CharNgramFeaturizer(), SGNNProjector(n_projections=2, n_bits=3).fit(COUNTS)
     )
     return NgramVectorUnion(
-        **{"vectorizer": FrequentNgramVectorizer(), "encoder": encoder} | options
+        **{"vectorizer": FrequentNgramVectorizer(), "encoders": [encoder]} | options
     )
 
 
@@ -220,6 +220,7 @@ CASES: dict[str, Case] = {
     "DistilledSentenceEncoder": _texts(
         DistilledSentenceEncoder, n_features=200, n_components=5
     )._replace(y=VECTORS),
+    "CooccurrenceEncoder": _texts(CooccurrenceEncoder, n_components=5),
 }
 
 

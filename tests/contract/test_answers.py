@@ -37,6 +37,7 @@ DENSE = {
     "SGNNWordProjector": 15,
     "SGNNSentenceEncoder": 24,
     "DistilledSentenceEncoder": 5,
+    "CooccurrenceEncoder": 5,
 }  # and how many columns
 SPARSE = [
     "HashingNgramVectorizer",

@@ -35,7 +35,7 @@ NO_DEFAULTS = {
     "NgramVectorUnion",
     "SGNNWordProjector",
 }  # they are made of estimators that must be given
-GIVEN = {"encoder", "featurizer", "models", "projector", "vectorizer"}
+GIVEN = {"encoders", "featurizer", "models", "projector", "vectorizer"}
 POSITIONAL = {*NO_DEFAULTS, "QuantizedSGNNClassifier"}
 FREE_STRINGS = {
     ("FrequentNgramVectorizer", "token_pattern"),

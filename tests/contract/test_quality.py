@@ -36,7 +36,7 @@ from sklearn_hashnlp import (
     TextClassifier,
     make_text_classifier,
 )
-from sklearn_hashnlp.sentences import DistilledSentenceEncoder, Network
+from sklearn_hashnlp.sentences import CooccurrenceEncoder, DistilledSentenceEncoder, Network
 from tests.golden._register import labels, sentences, texts
 from tests.trainings import SEEDS, assert_as_good
 
@@ -170,6 +170,16 @@ def test_sentence_encoder() -> None:
     ]
     words = TfidfVectorizer().fit_transform(texts()).toarray()
     assert_as_good(found, share_of_neighbors(words, LABELS), margin=0.08)
+
+
+def test_cooccurrence_encoder() -> None:
+    found, expected = [], []
+    for train, test in SPLITS:
+        vectors = CooccurrenceEncoder().fit(TEXTS[train]).transform(TEXTS[test])
+        found.append(share_of_neighbors(vectors, LABELS[test]))
+        words = TfidfVectorizer().fit(TEXTS[train]).transform(TEXTS[test])
+        expected.append(share_of_neighbors(words.toarray(), LABELS[test]))
+    assert_as_good(found, expected, margin=0.08)
 
 
 def test_distilled_sentence_encoder() -> None:

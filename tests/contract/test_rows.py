@@ -30,7 +30,7 @@ BY_ROW = [
 ROUNDED = [
     (name, method)
     for name, method in BY_ROW
-    if kind(name) in {"SGNNSentenceEncoder", "DistilledSentenceEncoder"}
+    if kind(name) == "SGNNSentenceEncoder"
     or (kind(name) == "HsigmoidLanguageModel" and (method == "predict_proba" or "softmax" in name))
 ]
 OF_ROWS = [name for name in ONE_OF_A_KIND if not get_tags(CASES[name].make()).input_tags.string]

@@ -14,7 +14,12 @@ from sklearn.pipeline import FeatureUnion
 from sklearn.preprocessing import normalize
 
 from sklearn_hashnlp import SGNNSentenceEncoder, load_model, save_model
-from sklearn_hashnlp.sentences import DistilledSentenceEncoder, Network, Objectives
+from sklearn_hashnlp.sentences import (
+    CooccurrenceEncoder,
+    DistilledSentenceEncoder,
+    Network,
+    Objectives,
+)
 from tests.golden._classifiers import losses
 from tests.golden._features import featurizer, projector
 from tests.golden._language_models import InterruptionError, StopAfter
@@ -111,6 +116,12 @@ def sentence_encoder_of_given_vectors() -> Arrays:
         | losses(distilled)
         | {"components": np.abs(components.transform(texts()[::4]))}
     )
+
+
+@golden("trained")
+def cooccurrence_encoder() -> Arrays:
+    model = CooccurrenceEncoder(n_components=10, n_jobs=n_jobs()).fit(texts())
+    return {"vectors": np.abs(model.transform(texts()[::4] + UNUSUAL))}
 
 
 @golden("trained")

@@ -148,7 +148,7 @@ def test_parts_of_a_union_have_names_and_weights() -> None:
 
 def test_vectorizers_with_arrays_have_other_schemes() -> None:
     encoder = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0)).fit(PLAIN)
-    union = NgramVectorUnion(CharNgramFeaturizer(), FrozenEstimator(encoder))
+    union = NgramVectorUnion(CharNgramFeaturizer(), [FrozenEstimator(encoder)])
     with pytest.raises(NotFittedError):
         union.ngram_specs()
     assert [(spec.scheme, spec.n_features) for spec in specs_of(union.fit(PLAIN))] == [

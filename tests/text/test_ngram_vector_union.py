@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.frozen import FrozenEstimator
 
-from sklearn_hashnlp.text import HashingNgramVectorizer
+from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.text import HashingNgramVectorizer, _choose_weight, _ngram_vector_union
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from tests.trainings import assert_near
 
@@ -75,3 +77,39 @@ def test_texts_without_ngrams():
     union = NgramVectorUnion(counter(), [Lengths().fit([])]).fit(["", ""])
     assert union.norm_ratio_ == 1
     assert union.transform([""]).nnz == 0
+
+
+def test_the_weight_of_vectors_is_chosen_from_150_texts_on(monkeypatch):
+    data = load_stdlib_docstrings()
+    texts, labels = data.data[::9][:160], data.target[::9][:160]
+
+    def weight(n, y=labels):
+        return NgramVectorUnion(counter(), [Lengths().fit([])]).fit(texts[:n], y[:n]).weight_
+
+    assert weight(149) == 1.0
+    chosen = []
+    monkeypatch.setattr(
+        _ngram_vector_union,
+        "choose_weight",
+        lambda *arguments: chosen.append(arguments) or 0.25,
+    )
+    assert weight(150) == 0.25
+    (rows, first, weights, encoded, _) = chosen[0]
+    assert rows.shape == (150, first + 2)
+    assert weights == (0.5, 0.25, 1.0)
+    assert len(encoded) == 150
+    lists = [[label] for label in labels]
+    assert weight(150, lists) == 0.5  # the default where nothing can be compared
+
+
+def test_a_weight_wins_by_more_than_noise(monkeypatch):
+    generator = np.random.default_rng(0)
+    labels = generator.integers(0, 2, 200)
+    noise = generator.integers(0, 50, (200, 6)).ravel()
+    columns = np.column_stack([noise.reshape(200, 6), 50 + labels])
+    rows = csr_matrix(
+        (np.ones(columns.size, np.float32), (np.repeat(np.arange(200), 7), columns.ravel()))
+    )
+    assert _choose_weight.choose_weight(rows, 50, (0.01, 0.02, 1.0), labels, 1) == 1.0
+    monkeypatch.setattr(_choose_weight, "_NOISE", 100)
+    assert _choose_weight.choose_weight(rows, 50, (0.01, 0.02, 1.0), labels, 1) == 0.01
