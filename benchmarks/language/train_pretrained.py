@@ -103,8 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 load_model(folder), pairs
             )
         },
-        **environment(*PACKAGES),
-    }
+    } | {name: value for name, value in environment(*PACKAGES).items() if name != "commit"}
     written = json.dumps(provenance, indent=2) + "\n"
     (folder / "provenance.json").write_text(written, encoding="utf-8")
     print(written)
