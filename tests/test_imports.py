@@ -43,7 +43,7 @@ KERNEL_ROWS = [
 CLASSIFIER_ROWS = [
     ("_losses",),
     ("_calibration", "_labels"),
-    ("_base", "_net", "_sample_weights"),
+    ("_base", "_more_classes", "_net", "_sample_weights"),
     ("_net_classifier",),
     ("hash_embedding", "sgnn"),
     ("_hash_embedding_classifier", "_sgnn_classifier"),

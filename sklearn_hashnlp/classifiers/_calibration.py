@@ -34,6 +34,7 @@ _IMAGINED_ROWS, _BELOW_MEDIAN = 40, 1.5
 _STEP = 0.1  # first of the optimizer, relative to the limit: a factor of two
 _SIGNIFICANT = 1.64  # standard deviations
 _LARGEST_HALF = 1e100  # of which the cube is finite
+_BEFORE = "counts_before"
 _LIMIT = np.log(1e3)  # of the logarithms of a, and of h relative to the median length
 
 
@@ -50,6 +51,8 @@ class Calibration:
     common_values: NDArray[np.float32] = field(
         default_factory=lambda: np.empty(0, dtype=np.float32)
     )
+    # (n_classes,): summed weight of the rows before a label was added; None if none was added
+    counts_before: NDArray[np.float64] | None = None
 
     @classmethod
     def of(
@@ -68,16 +71,25 @@ class Calibration:
         if earlier is None:
             return new
         counts, n_rows = new.class_counts + earlier.class_counts, new.n_rows + earlier.n_rows
-        return cls(counts, n_rows, earlier.half, *common_columns([new, earlier]))
+        common = common_columns([new, earlier])
+        return cls(counts, n_rows, earlier.half, *common, counts_before=earlier.counts_before)
 
     @property
     def n_classes(self) -> int:
         """The number of classes."""
         return len(self.class_counts) - 1
 
+    @property
+    def usual_shares(self) -> NDArray[np.float64]:  # (n_classes,)
+        """The share of each class among the rows since it was added, or else among all."""
+        before = 0.0 if self.counts_before is None else self.counts_before
+        since = np.maximum(self.class_counts[-1] - before, np.finfo(np.float64).tiny)
+        return np.asarray(self.class_counts[:-1] / since)
+
     def to_state(self) -> Packed:
         """Return JSON values and arrays."""
-        names = ("class_counts", "common_columns", "common_values")
+        names = ["class_counts", "common_columns", "common_values"]
+        names += [] if self.counts_before is None else [_BEFORE]
         return {"rows_seen": self.n_rows, "half": self.half}, {
             name: getattr(self, name) for name in names
         }
@@ -94,6 +106,13 @@ class Calibration:
         counts, columns, common = (
             arrays[name] for name in ("class_counts", "common_columns", "common_values")
         )
+        before = arrays.get(_BEFORE)
+        if before is not None and (
+            before.dtype != np.float64 or before.shape != (n_classes,) or not (before >= 0).all()
+        ):
+            raise ValueError(
+                f"There must be a count before each of {n_classes} classes, at least 0."
+            )
         if counts.dtype != np.float64 or counts.shape != (n_classes + 1,) or counts.min() < 0:
             raise ValueError(
                 f"There must be a count for each of {n_classes} classes and one for all, at least "
@@ -116,7 +135,7 @@ class Calibration:
             raise ValueError(
                 f"The length of a row that says half must be a number of at least 0, got {half}."
             )
-        return cls(counts, int(values["rows_seen"]), half, columns, common)
+        return cls(counts, int(values["rows_seen"]), half, columns, common, before)
 
     def shares_of_scores(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:  # (n_rows,)
         """Return g of rows of some lengths."""

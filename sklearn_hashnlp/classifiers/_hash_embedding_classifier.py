@@ -415,8 +415,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         if classes is not None and not takes_soft_labels(self.loss):
             raise ValueError(
                 f"{type(self).__name__}.fit takes classes with loss='soft_softmax' only, for other "
-                "losses y has the labels. For labels that are not in y yet, pass classes to the "
-                "first partial_fit of a new model."
+                "losses y has the labels. For labels that are not in y yet, pass classes to "
+                "partial_fit."
             )
         return self._learn(X, y, sample_weight, classes=classes, validation_data=validation_data)
 
@@ -440,8 +440,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         X, y, sample_weight : array-like
             As in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels that can occur in any call. Required in the first call, unless ``y`` is a
-            matrix.
+            All labels; required in the first call, unless ``y`` is a matrix. A later call may
+            add labels, ``[*model.classes_, "new"]``, which start as improbable for all rows.
 
         Returns
         -------

@@ -65,10 +65,17 @@ class Labels:
             )
         return cls(labels, multilabel=False)
 
-    def encode(self, y: Any) -> NDArray[Any]:
-        """Encode the labels of rows as indices, or an indicator matrix as float32."""
+    def encode(self, y: Any, *, may_add: bool = False) -> NDArray[Any]:
+        """Encode the labels of rows as indices, or an indicator matrix as float32.
+
+        ``may_add`` is for the error: whether labels could have been added to a trained model.
+        """
         if self.soft:
             return np.asarray(y, dtype=np.float32)
+        n_known = len(self.classes)
+        is_wider = self.multilabel and y.ndim == 2 and y.shape[1] > n_known
+        if may_add and is_wider and np.array_equal(self.classes, np.arange(n_known)):
+            raise _unseen(list(range(n_known, y.shape[1])), self.classes, may_add=True)
         if self.multilabel != (y.ndim == 2) or (
             self.multilabel and y.shape[1] != len(self.classes)
         ):
@@ -85,7 +92,7 @@ class Labels:
         present, inverse = np.unique(y, return_inverse=True)
         unseen = [label for label in present.tolist() if label not in index_of]
         if unseen:
-            raise _unseen(unseen[0], self.classes)
+            raise _unseen(unseen, self.classes, may_add=may_add)
         return np.array([index_of[label] for label in present.tolist()], dtype=np.int64)[
             inverse.reshape(-1)
         ]
@@ -103,6 +110,23 @@ class Labels:
                 "for label in y]."
             )
         warn_of_twins(names, caller)
+
+    def is_part_of(self, others: Labels) -> bool:
+        """Return whether others have all of these labels and more, in rows of the same kind."""
+        return (self.multilabel, self.soft) == (others.multilabel, others.soft) and set(
+            self.classes.tolist()
+        ) < set(others.classes.tolist())
+
+    def check_kept(self, classes: ArrayLike, caller: str) -> None:
+        """Check that ``classes`` has all of these labels, which a model was trained with."""
+        given = _unique_classes(classes, caller).tolist()
+        missing = [label for label in self.classes.tolist() if label not in given]
+        if missing:
+            new = [label for label in given if label not in self.classes.tolist()]
+            raise ValueError(
+                f"{caller} cannot remove labels from a trained model: classes lacks "
+                f"{name_labels(missing)}. Call {_call_to_add(new)}, or call fit on all rows."
+            )
 
     def check_same(self, others: Labels, estimator: Any) -> None:
         """Check that the training of an estimator can continue with rows with these labels."""
@@ -134,28 +158,31 @@ def read_targets(
     classes: ArrayLike | None = None,
     known: Labels | None = None,
     soft: bool = False,
+    may_add: bool = False,
     caller: str,
 ) -> tuple[Any, Labels | None]:
-    """Return y as an array or matrix, and its labels for lists, a frame or ``soft`` labels."""
+    """Return y as an array or matrix, and its labels for lists, a frame or ``soft`` labels.
+
+    ``may_add`` is for errors: whether labels could have been added to a trained model.
+    """
+    of_rows = known.classes if classes is None and known is not None else classes
     if soft:
-        return _read_soft_labels(
-            y, known.classes if classes is None and known is not None else classes, caller
-        )
+        return _read_soft_labels(y, of_rows, caller, may_add=may_add)
     if has_label_lists(y):
-        return _binarize(
-            _as_list(y), known.classes if classes is None and known is not None else classes, caller
-        )
+        return _binarize(_as_list(y), of_rows, caller, may_add=may_add)
     if len(getattr(y, "shape", ())) == 2 and hasattr(y, "columns") and y.shape[1] > 1:
         names = _as_array(list(y.columns))
         if len(set(names.tolist())) < len(names):
             raise ValueError(
                 f"{caller} needs columns of y with different names, got {names.tolist()}."
             )
-        if classes is not None and not np.array_equal(np.asarray(classes), names):
+        if classes is not None and set(plain_labels(classes)) != set(names.tolist()):
             raise ValueError(
-                f"classes must be None or the columns of y, {names.tolist()}, in order. Got "
-                f"{classes!r}."
+                f"classes must be None or the columns of y, {names.tolist()}. Got {classes!r}."
             )
+        if may_add and known is not None and known.is_part_of(Labels(names, multilabel=True)):
+            new = [name for name in names.tolist() if name not in known.classes.tolist()]
+            raise _unseen(new, known.classes, may_add=True)
         values = y.to_numpy()
         # nullable types of pandas
         values = np.array(values.tolist()) if values.dtype == object else values
@@ -165,7 +192,7 @@ def read_targets(
 
 
 def _read_soft_labels(
-    y: Any, classes: ArrayLike | None, caller: str
+    y: Any, classes: ArrayLike | None, caller: str, *, may_add: bool
 ) -> tuple[NDArray[np.float32], Labels]:
     """Return the probabilities of the classes of each row, checked, and the classes."""
     columns = list(y.columns) if hasattr(y, "columns") else None
@@ -192,6 +219,7 @@ def _read_soft_labels(
         raise ValueError(
             f"{caller} takes as many different classes as y has columns, {n_classes}, in their "
             f"order. Got {labels.tolist()}."
+            + (f" To add labels call {_call_to_add([])}." if may_add else "")
         )
     wrong = np.flatnonzero(
         (matrix < 0).any(axis=1) | (np.abs(matrix.sum(axis=1, dtype=np.float64) - 1) > _TOLERANCE)
@@ -287,7 +315,9 @@ def _refuse_missing(y: Any, caller: str) -> None:
         raise _mixed(labels, "y", caller)
 
 
-def _binarize(rows: list[Any], classes: ArrayLike | None, caller: str) -> tuple[Any, Labels]:
+def _binarize(
+    rows: list[Any], classes: ArrayLike | None, caller: str, *, may_add: bool
+) -> tuple[Any, Labels]:
     """Return lists of labels as an indicator matrix, and its labels."""
     for index, row in enumerate(rows):
         if not isinstance(row, _LISTS):
@@ -305,7 +335,8 @@ def _binarize(rows: list[Any], classes: ArrayLike | None, caller: str) -> tuple[
         raise ValueError(f"{caller} needs labels to train, got only empty lists in y.")
     unseen = present - set(labels.tolist())
     if unseen:
-        raise _unseen(min(unseen, key=str), labels)
+        new = [label.item() if isinstance(label, np.generic) else label for label in unseen]
+        raise _unseen(sorted(new, key=str), labels, may_add=may_add)
     binarizer = MultiLabelBinarizer(classes=labels.tolist(), sparse_output=True)
     return binarizer.fit_transform(rows), Labels(labels, multilabel=True, lists=True)
 
@@ -368,12 +399,29 @@ def check_targets(
     return y
 
 
-def _unseen(label: Any, classes: NDArray[Any]) -> ValueError:
-    return ValueError(
-        f"The label {label!r} in y was not seen before: the labels are {name_labels(classes)}. "
-        "Labels cannot be added to a fitted model: call fit on all rows, or pass all labels that "
-        "can occur as classes= in the first call of partial_fit of a new model."
+def _unseen(labels: list[Any], classes: NDArray[Any], *, may_add: bool) -> ValueError:
+    named = (
+        f"label {labels[0]!r} in y was"
+        if len(labels) == 1
+        else f"labels {name_labels(labels)} in y were"
     )
+    remedy = (
+        f"To add {'it' if len(labels) == 1 else 'them'} to the model call {_call_to_add(labels)}; "
+        "or call fit on all rows."
+        if may_add
+        else "Pass all labels that can occur in any call as classes."
+    )
+    return ValueError(
+        f"The {named} not seen before: the labels are {name_labels(classes)}. {remedy}"
+    )
+
+
+def _call_to_add(labels: list[Any]) -> str:
+    """Return the call that adds labels to a trained model, for messages; dots stand for others."""
+    names = ["*model.classes_", *map(repr, labels[:_MAX_NAMED])]
+    if not 0 < len(labels) <= _MAX_NAMED:
+        names.append("...")
+    return f"partial_fit(X, y, classes=[{', '.join(names)}])"
 
 
 def _unique(labels: NDArray[Any], name: str, caller: str) -> NDArray[Any]:
@@ -410,7 +458,8 @@ def unpack_labels(packed: dict[str, Any]) -> NDArray[Any]:
     return decode_labels(packed["values"], packed["dtype"])
 
 
-def name_labels(classes: NDArray[Any]) -> str:
+def name_labels(classes: NDArray[Any] | list[Any]) -> str:
     """Format labels for a message, the first of many."""
     more = f" and {len(classes) - _MAX_NAMED:,} more" if len(classes) > _MAX_NAMED else ""
-    return f"{classes[:_MAX_NAMED].tolist()}{more}"
+    first = classes[:_MAX_NAMED]
+    return f"{first if isinstance(first, list) else first.tolist()}{more}"

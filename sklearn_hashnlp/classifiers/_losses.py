@@ -58,6 +58,12 @@ class Loss(ABC):
         """Return the constant scores with the smallest loss for the shares of the classes."""
         return log_odds_of(shares)
 
+    def constant_beside(
+        self, scores: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return constant scores for new classes, of some shares, beside scores of known ones."""
+        return self.best_constant(shares)
+
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Return which rows are predicted correctly; of an indicator matrix the whole row."""
         if targets.dim() == 1:
@@ -125,6 +131,14 @@ class SoftmaxLoss(Loss):
     def best_constant(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the scores with the smallest loss, the same for all rows."""
         return np.asarray(np.log(shares))
+
+    def constant_beside(
+        self, scores: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return constant scores for new classes, of some shares, beside scores of known ones."""
+        from scipy.special import logsumexp
+
+        return np.asarray(logsumexp(scores, axis=1).mean() + np.log(shares))
 
     def __call__(self, scores: Tensor, targets: Tensor) -> Tensor:
         """Compute the loss of each row."""
@@ -216,6 +230,12 @@ class TreeLoss(Loss):
     def correct(self, hidden: Tensor, targets: Tensor) -> Tensor:
         """Return which rows have their class as the most probable."""
         return self.layer.predict(hidden) == targets
+
+    def constant_beside(
+        self, scores: NDArray[np.float64], shares: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the score of a node for new classes, some together, above the known ones."""
+        return log_odds_of(shares.sum(keepdims=True))
 
     def scores(self, hidden: Tensor) -> Tensor:
         """Return the log-probabilities of all classes."""

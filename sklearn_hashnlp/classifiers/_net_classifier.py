@@ -24,10 +24,12 @@ from sklearn_hashnlp.classifiers._losses import (
     Loss,
     LossChoice,
     LossName,
+    class_shares,
     make_loss,
     takes_several_labels,
     takes_soft_labels,
 )
+from sklearn_hashnlp.classifiers._more_classes import MoreClasses
 from sklearn_hashnlp.classifiers._sample_weights import (
     apply_class_weight,
     drop_zero_weights,
@@ -126,6 +128,10 @@ class NetClassifier(ScoringClassifier, FittedNet):
         """Return the training settings; those that are "auto" depend on the number of rows."""
 
     @abstractmethod
+    def _extend(self, more: MoreClasses, bias: NDArray[np.float64]) -> None:
+        """Add outputs for new classes, whose score is ``bias``, to the trained net."""
+
+    @abstractmethod
     def _choose_loss(self, labels: Labels, rows: Any | None, *, continues: bool) -> LossName:
         """Return the name of the loss; ``rows`` are all rows, None in ``partial_fit``."""
 
@@ -174,7 +180,12 @@ class NetClassifier(ScoringClassifier, FittedNet):
         continues = self._is_fitted and (partial or bool(self.warm_start))
         known = self._labels if continues else None
         soft, of_targets = takes_soft_labels(self.loss), known if partial else None
-        y, named = read_targets(y, classes=classes, known=of_targets, soft=soft, caller=caller)
+        if of_targets is not None and classes is not None:
+            of_targets.check_kept(classes, caller)
+        may_add = of_targets is not None and classes is None
+        y, named = read_targets(
+            y, classes=classes, known=of_targets, soft=soft, may_add=may_add, caller=caller
+        )
         self._refuse_texts(X)
         X, y = self._validate_rows(X, y, reset=not continues)
         y = check_targets(y, named, loss=self.loss, caller=caller, is_batch=partial)
@@ -183,9 +194,11 @@ class NetClassifier(ScoringClassifier, FittedNet):
         seeds = draw_seeds(self.random_state)
         if continues:
             self._check_architecture()
-        targets = labels.encode(y)
+        targets = labels.encode(y, may_add=may_add)
         weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=caller)
         rows, valid_rows = self._dataset(X, targets, weights), None
+        if known is not None and known.is_part_of(labels):
+            self._add_labels(labels, known, rows)
         loss = self._choose_loss(labels, None if partial else rows, continues=continues)
         if not (continues or partial) and self._is_solved(labels, rows, loss, seeds, device):
             return self
@@ -242,11 +255,20 @@ class NetClassifier(ScoringClassifier, FittedNet):
                     "have."
                 )
         labels = named or Labels.of(y, classes, caller=type(self).__name__)
-        if known is None or not partial:
+        adds = partial and known is not None and known.is_part_of(labels)
+        if known is None or adds or not partial:
             labels.warn_of_strings(type(self).__name__)
-        if known is not None:
+        if known is not None and not adds:
             known.check_same(labels, self)
         return labels
+
+    def _add_labels(self, labels: Labels, known: Labels, rows: Any) -> None:
+        """Extend the net by new labels, which start as improbable for all texts."""
+        more = MoreClasses.of(known.classes, labels.classes)
+        counts = more.calibration(self._calibration).class_counts
+        shares = class_shares(counts)[more.is_new]
+        self._extend(more, self._loss.constant_beside(self.net_.score_rows(rows), shares))
+        self._keep_labels(labels)
 
     def _train(
         self,
@@ -277,7 +299,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
         )
         calibration = Calibration.of(rows, len(labels.classes), earlier, self.calibrate)
         if continues:
-            rows.row_weights = weights_of_batch(rows, calibration.class_counts)
+            rows.row_weights = weights_of_batch(rows, calibration.usual_shares)
         elif settings.partial:
             net.rows_per_step = min(settings.batch_size, len(rows))
         calibrate, unseen = self.calibrate if LOSSES[loss].has_temperature else False, None

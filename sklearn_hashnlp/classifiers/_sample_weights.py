@@ -97,11 +97,10 @@ def _weights_of_classes(
     return np.array([class_weight.get(label, 1) for label in classes], dtype=np.float32)
 
 
-def weights_of_batch(rows: Samples, seen: NDArray[np.float64]) -> NDArray[np.float32] | None:
-    """Return weights that give a batch's rows about the class shares of all rows ``seen``."""
+def weights_of_batch(rows: Samples, usual: NDArray[np.float64]) -> NDArray[np.float32] | None:
+    """Return weights that give a batch's rows about the ``usual`` class shares."""
     if rows.targets.ndim == 2:
         return rows.row_weights
-    usual = seen[:-1] / max(seen[-1], np.finfo(np.float64).tiny)
     batch = count_classes(rows, len(usual)) + _TYPICAL_ROWS * np.append(usual, 1.0)
     now = batch[:-1] / batch[-1]
     factors = np.divide(usual, now, where=now > 0, out=np.ones_like(now))

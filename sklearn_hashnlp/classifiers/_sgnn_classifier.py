@@ -16,6 +16,7 @@ from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, fit_context, literal
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
+from sklearn_hashnlp.classifiers._more_classes import MoreClasses
 from sklearn_hashnlp.classifiers._net_classifier import (
     CLASSIFIER_TRAINING,
     ClassWeight,
@@ -27,6 +28,7 @@ from sklearn_hashnlp.classifiers.sgnn._dense_net import (
     DenseNet,
     dense_net_from_state,
     make_dense_net,
+    with_classes,
 )
 from sklearn_hashnlp.training._fit_task import atomic_fit, reported_to_callbacks
 from sklearn_hashnlp.training._settings import (
@@ -303,8 +305,8 @@ class SGNNClassifier(NetClassifier):
         X, y, sample_weight : array-like
             As in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels that can occur in any call. Required in the first call, unless ``y`` is an
-            indicator matrix.
+            All labels; required in the first call, unless ``y`` is an indicator matrix. A later call may
+            add labels, ``[*model.classes_, "new"]``, which start as improbable for all rows.
 
         Returns
         -------
@@ -396,6 +398,10 @@ class SGNNClassifier(NetClassifier):
         with net.module_.seeded(settings.seed):
             net.update_standardization(rows)
             yield {}
+
+    def _extend(self, more: MoreClasses, bias: NDArray[np.float64]) -> None:
+        self._keep_net(with_classes(self.net_, more, bias, self.history_), list(self.history_))
+        self._calibration = more.calibration(self._calibration)
 
     _net_from_state = staticmethod(dense_net_from_state)
 

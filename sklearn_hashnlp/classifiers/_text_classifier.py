@@ -369,8 +369,8 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
                 {array-like, sparse matrix, data frame} of shape (n_texts, n_classes)
             Labels, as in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels that can occur in any call. Required in the first call, unless ``y`` is a
-            matrix.
+            All labels; required in the first call, unless ``y`` is a matrix. A later call may
+            add labels, ``[*model.classes_, "new"]``, which start as improbable for all texts.
         sample_weight : array-like of shape (n_texts,), default=None
             As in ``fit``.
 
@@ -381,8 +381,8 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         Raises
         ------
         ValueError
-            As in ``fit``; or if the first call has no ``classes``, a later one other labels, or
-            weights are "balanced".
+            As in ``fit``; or if the first call has no ``classes``, a later one labels that are not
+            added by ``classes``, or weights are "balanced".
 
         Examples
         --------

@@ -42,15 +42,19 @@ def test_labels_are_encoded_as_indices_of_sorted_classes(labels):
 def test_an_unseen_label_is_named():
     with pytest.raises(
         ValueError,
-        match=r"The label 'd' in y was not seen before: .* \['a', 'b'\]\. .* classes= in",
+        match=r"The label 'd' in y was not seen before: .* \['a', 'b'\]\. .* as classes\.$",
     ):
         Labels(np.array(["a", "b"]), multilabel=False).encode(np.array(["a", "d"]))
     many = Labels(np.arange(1000), multilabel=False)
     with pytest.raises(
         ValueError,
-        match=r"The label 1000 in y .*: the labels are \[0, .*, 19\] and 980 more\. Labels",
+        match=r"The label 1000 in y .*: the labels are \[0, .*, 19\] and 980 more\. To add it",
     ):
-        many.encode(np.array([1000]))
+        many.encode(np.array([1000]), may_add=True)
+    with pytest.raises(
+        ValueError, match=r"\[\*model\.classes_, 1000, .*, 1019, \.\.\.\]\); or call fit"
+    ):
+        many.encode(np.arange(1000, 1021), may_add=True)
     with pytest.raises(ValueError, match="The label '1' in y was not seen before"):
         Labels(np.array([0, 1]), multilabel=False).encode(np.array(["1"]))
 

@@ -127,12 +127,14 @@ def test_a_label_after_fit_is_refused_with_calls_that_work(name):
         model.partial_fit(X, new)
     message = check_message(name, caught)
     assert "call fit on all rows" in message
-    assert "classes= in the first call of partial_fit of a new model" in message
+    assert "partial_fit(X, y, classes=[*model.classes_, 'weather'])" in message
     with pytest.raises(
-        ValueError, match=r"it was trained with the labels .* or train a new net by fit"
+        ValueError, match=r"classes lacks \['others'\]\. Call .* or call fit"
     ) as caught:
-        model.partial_fit(X, new, classes=all_labels)
+        model.partial_fit(X, new, classes=["sport", "weather"])
     check_message(name, caught)
+    model.partial_fit(X, new, classes=[*model.classes_, "weather"])
+    assert model.classes_.tolist() == all_labels
     assert model.fit(X, new).classes_.tolist() == all_labels
     assert (
         case.make().partial_fit(X, y, classes=all_labels).partial_fit(X, new).classes_.tolist()

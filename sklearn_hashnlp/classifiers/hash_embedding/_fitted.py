@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from sklearn_hashnlp._sklearn import check_fitted
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._losses import Loss, TreeLoss
+from sklearn_hashnlp.classifiers._more_classes import MoreClasses
 from sklearn_hashnlp.classifiers._net_classifier import NetClassifier
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverName
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
@@ -20,6 +21,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._model import (
     embed_rows,
     score_rows,
 )
+from sklearn_hashnlp.classifiers.hash_embedding._more_outputs import with_classes
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import (
     SparseRows,
     canonical_rows,
@@ -37,6 +39,7 @@ class FittedHashEmbedding(NetClassifier):
     _model: HashEmbeddingModel
     _net: SparseNet
     embedding: EmbeddingTables | None
+    embedding_dim: int | Literal["auto"]
     solver_: SolverName
     _idf_divisor: float | None
     _tree_name: str | None = None
@@ -129,6 +132,15 @@ class FittedHashEmbedding(NetClassifier):
         self._keep_history(history, [])
         if model.linear is None:
             _ = self.net_
+
+    def _extend(self, more: MoreClasses, bias: NDArray[np.float64]) -> None:
+        if self._model.tree is not None and self._tree_name is None:
+            raise ValueError(
+                f"{type(self).__name__} cannot add leaves to a given tree. Call fit on all rows "
+                "with a tree of all labels, or with the name of a tree."
+            )
+        widens = self.embedding_dim == "auto"
+        self._keep_model(with_classes(self._model, more, bias, widens=widens), self.history_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_fitted(self, "classes_")

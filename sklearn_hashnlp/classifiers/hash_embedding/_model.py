@@ -103,8 +103,13 @@ class HashEmbeddingModel:
     @property
     def last_layer(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """The weights and the bias of the last layer, or of the tree's nodes."""
-        name = _last_layer(self.architecture)
+        name = self.last_layer_name
         return self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+
+    @property
+    def last_layer_name(self) -> str:
+        """The name of the last layer in the network."""
+        return _last_layer(self.architecture)
 
     @property
     def has_linear_head(self) -> bool:

@@ -57,6 +57,7 @@ def merge_models(
         max(1, round(float(n_rows.sum()))),
         _mean([one.half for one in parts], n_rows),
         *common_columns(parts),
+        counts_before=_merge_counts_before(parts, factors),
     )
     temperatures = [float(model.loss.inverse_temperature) for model in models]
     if len(set(temperatures)) > 1:
@@ -64,6 +65,18 @@ def merge_models(
             np.exp(np.average(np.log(temperatures), weights=n_rows))
         )
     return None if idf_scales is None else idf_scales.merged.divisor
+
+
+def _merge_counts_before(
+    parts: Sequence[Calibration], factors: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Add the weights of the rows before labels were added; None if none was added."""
+    counts = [
+        factor * one.counts_before
+        for factor, one in zip(factors, parts, strict=True)
+        if one.counts_before is not None
+    ]
+    return np.sum(counts, axis=0) if counts else None
 
 
 def _mean(numbers: list[float], weights: NDArray[np.float64]) -> float:

@@ -16,10 +16,12 @@ from torch import Tensor
 
 from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._losses import loss_from_values, loss_to_values
+from sklearn_hashnlp.classifiers._more_classes import MoreClasses
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
 from sklearn_hashnlp.nn._layers import DenseNetwork
 from sklearn_hashnlp.training._batches import Batches, Dataset, as_tensor
-from sklearn_hashnlp.training._torch_scope import one_torch_thread
+from sklearn_hashnlp.training._optimizers import read_state
+from sklearn_hashnlp.training._torch_scope import one_torch_thread, plain_torch
 from sklearn_hashnlp.training._validation_split import Samples
 
 
@@ -118,6 +120,26 @@ class DenseNet(ClassifierNet):
 def make_dense_net(architecture: dict[str, Any], device: str) -> DenseNet:
     """Build a net that is not initialized yet."""
     return DenseNet.untrained(DenseNetwork, architecture, batches=Batches, device=device)
+
+
+def with_classes(
+    net: DenseNet, more: MoreClasses, bias: NDArray[np.float64], history: list[dict[str, Any]]
+) -> DenseNet:
+    """Return a net of more classes, of which new ones have a constant score."""
+    values, arrays = net.to_state()
+    names = [f"head.{len(net.module_.head) - 1}.{key}" for key in ("weight", "bias")]
+    n_known = len(arrays[names[1]])
+    arrays |= {
+        name: more.rows(arrays[name], new) for name, new in zip(names, (0, bias), strict=True)
+    }
+    values["architecture"] = values["architecture"] | {"num_classes": len(more.previous)}
+    wider = dense_net_from_state(values, arrays, history)
+    state = read_state(net.module_, net.optimizer_)
+    with plain_torch():
+        wider.restore_optimizer(more.optimizer(state, dict.fromkeys(names, n_known)))
+    wider.rows_per_step, wider.was_trained = net.rows_per_step, net.was_trained
+    wider.has_only_step_sizes = net.has_only_step_sizes
+    return wider
 
 
 def dense_net_from_state(
