@@ -305,8 +305,9 @@ class SGNNClassifier(NetClassifier):
         X, y, sample_weight : array-like
             As in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels; required in the first call, unless ``y`` is an indicator matrix. A later call may
-            add labels, ``[*model.classes_, "new"]``, which start as improbable for all rows.
+            All labels; required in the first call, unless ``y`` is an indicator matrix. A later
+            call may add labels, ``[*model.classes_, "new"]``, which start as improbable for all
+            rows.
 
         Returns
         -------

@@ -46,6 +46,7 @@ class HoldsTextPipeline(ScoringClassifier, HasBundles):
     ngram_range: tuple[int, int]
     pretrained: Any
     n_jobs: int | None
+    verbose: int
     # Attributes
     pipeline_: Pipeline
     _fitted_attribute: ClassVar[str] = "pipeline_"
@@ -97,6 +98,8 @@ class HoldsTextPipeline(ScoringClassifier, HasBundles):
         if unlabeled is not None:
             name = type(self).__name__
             encoders.append(_encoder_of_texts(X, unlabeled, self.n_jobs, caller=name))
+            if self.verbose:
+                print(f"{name}: learned the vectors of {len(encoders[-1].coef_):,} words")
         return build_pipeline(parameters, encoders, caller=type(self).__name__)
 
     def _check_parameters(self) -> None:

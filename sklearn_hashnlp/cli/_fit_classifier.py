@@ -65,6 +65,8 @@ def fit_in_memory(
     if validation is not None:
         note_unknown_labels(screen, valid or data, true, n_labels)
     started = perf_counter()
+    if unlabeled is not None:
+        screen.note(f"Learning from the texts of {unlabeled}")
     scorable = _scorable(validation, n_labels, multilabel=multilabel)
     fit_model(screen, model, texts, labels, scorable, unlabeled)
     trained = last_step(model)

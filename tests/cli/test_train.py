@@ -66,6 +66,31 @@ def test_a_pretrained_encoder(
 
 
 @pytest.mark.usefixtures("small")
+def test_unlabeled_texts_and_the_encoder_in_the_package(
+    hashnlp: Any, data: Path, rows: Any, tmp_path: Path
+) -> None:
+    unlabeled = tmp_path / "more.txt"
+    unlabeled.write_text("\n".join([text for text, _ in rows] * 4), encoding="utf-8")
+    options = ["--unlabeled", unlabeled, "--pretrained", "english"]
+    result = hashnlp("train", data, "-m", tmp_path / "m", *options)
+    assert result.code == 0, result.err
+    assert f"Learning from the texts of {unlabeled}" in result.err
+    model = load_model(tmp_path / "m")
+    assert model.pretrained == "english"
+    encoders = [encoder.estimator for encoder in model.pipeline_[0].encoders]
+    assert [type(each).__name__ for each in encoders] == [
+        "DistilledSentenceEncoder",
+        "CooccurrenceEncoder",
+    ]
+    assert hashnlp("predict", "-m", tmp_path / "m", stdin="a fine film").out in ("good\n", "bad\n")
+    for refused in ("--sgnn", "--fasttext", "--stream"):
+        found = hashnlp("train", data, "-m", tmp_path / "m", *options[:2], refused)
+        assert (found.code, "--unlabeled" in found.err) == (2, True)
+    missing = hashnlp("train", data, "-m", tmp_path / "m", "--unlabeled", tmp_path / "nothing")
+    assert (missing.code, "nothing" in missing.err) == (1, True)
+
+
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("option", ["--valid", "--holdout"])
 def test_validation_accuracy_and_json(
     hashnlp: Any, data: Path, tmp_path: Path, option: str
