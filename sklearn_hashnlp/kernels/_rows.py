@@ -20,6 +20,16 @@ def group_rows(
     return _native.group_rows(rows, n_rows)
 
 
+def row_lengths(
+    indptr: NDArray[Any],  # (n_rows + 1,): of a CSR matrix
+    data: NDArray[Any],  # (n_values,)
+) -> NDArray[np.float64]:  # (n_rows,)
+    """Return the Euclidean lengths of the rows of a matrix."""
+    lengths = np.empty(len(indptr) - 1)
+    _native.row_lengths(indptr, data, lengths)
+    return lengths
+
+
 def sum_rows(
     rows: NDArray[np.int32],  # (n_values,)
     values: NDArray[Any],  # (n_values, n_columns)

@@ -36,6 +36,12 @@ void define_gather(nb::module_& module, const char* name) {
                nb::arg("indptr"), nb::arg("rows"));
 }
 
+template <class Index, class T>
+void define_lengths(nb::module_& module) {
+    module.def("row_lengths", unlocked<row_lengths<Index, T>>, nb::arg("indptr"), nb::arg("data"),
+               nb::arg("lengths"));
+}
+
 template <class Position>
 void define_windows(nb::module_& module) {
     module.def("gather_windows", unlocked<gather_windows<Position>>, nb::arg("inputs"),
@@ -58,6 +64,10 @@ void define_rows(nb::module_& module) {
     define_gather<int64_t, int64_t, double>(module, "gather_rows");
     define_gather<int64_t, int32_t, float>(module, "gather_rows_to_int64");
     define_gather<int64_t, int32_t, double>(module, "gather_rows_to_int64");
+    define_lengths<int32_t, float>(module);
+    define_lengths<int64_t, float>(module);
+    define_lengths<int32_t, double>(module);
+    define_lengths<int64_t, double>(module);
     define_windows<int32_t>(module);
     define_windows<int64_t>(module);
     module.def("mask_before_last", unlocked<mask_before_last>, nb::arg("rows"), nb::arg("value"));

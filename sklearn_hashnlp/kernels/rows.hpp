@@ -1,6 +1,7 @@
 // Rows of tables grouped, summed, averaged and gathered.
 #pragma once
 
+#include <cmath>
 #include <tuple>
 
 #include "group_rows.hpp"
@@ -150,6 +151,24 @@ std::tuple<Buffer<Column>, Buffer<float>, Buffer<int64_t>> gather_rows(Vector<co
         for (size_t at = 0; at < n; at++) values[to + at] = static_cast<float>(data[from + at]);
     }
     return {std::move(columns), std::move(values), std::move(offsets)};
+}
+
+// Return the length of a row of values, its squares summed in their order.
+template <class T>
+inline double row_length(const T* values, size_t n) {
+    double total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+    return std::sqrt(total);
+}
+
+// Write the lengths of the rows of a CSR matrix.
+template <class Index, class T>
+void row_lengths(Vector<const Index> indptr, Vector<const T> data, Vector<double> lengths) {
+    for (size_t row = 0; row < lengths.size; row++) {
+        auto begin = static_cast<size_t>(indptr[row]);
+        lengths[row] = row_length(data.data + begin, static_cast<size_t>(indptr[row + 1]) - begin);
+    }
 }
 
 // Copy the words before some positions of a text, the oldest first, and the words at the positions.

@@ -8,6 +8,8 @@
 #include "linear/score_bags.hpp"
 #include "modules.hpp"
 #include "ngrams/python_counter.hpp"
+#include "ngrams/python_encoder.hpp"
+#include "rows.hpp"
 
 namespace hashnlp {
 
@@ -15,11 +17,14 @@ namespace {
 
 using Counters = nb::typed<nb::list, PythonCounter>;
 using Encoders = nb::typed<nb::list, nb::object>;
+using VectorEncoders = nb::typed<nb::list, PythonEncoder>;
 
 // Memory of a thread.
 struct TextMemory {
     CounterMemory counter;
+    EncoderMemory encoder;
     std::vector<Rows<float>> parts;
+    std::vector<Buffer<float>> vectors;
     Rows<float> joined;
     BagScratch scratch;
     Buffer<double> weight, bias, scores, lengths;
@@ -28,13 +33,17 @@ struct TextMemory {
 class TextModel {
 public:
     // Each counter has its own columns, `widths` many, and an encoder of texts that are not ASCII;
-    // `arrays` own the others.
+    // `arrays` own the others. Then come the columns of vectors, a row's times `vector_weight`,
+    // rounded, times `norm_ratio` and the length of its counts.
     TextModel(Counters counters, Encoders encoders, const std::vector<int32_t>& widths,
+              VectorEncoders vectors, float vector_weight, double norm_ratio,
               Matrix<const float> pool, Matrix<const float> importance,
               Matrix<const uint64_t> constants, int64_t variant, bool concat, bool append_weight,
               int64_t norm, Matrix<const float> weight, Vector<const float> bias,
               Vector<const double> prior, double half, double base, nb::object arrays)
-        : owners_(nb::make_tuple(counters, arrays)),
+        : owners_(nb::make_tuple(counters, vectors, arrays)),
+          vector_weight_(vector_weight),
+          norm_ratio_(norm_ratio),
           weight_(weight),
           bias_(bias),
           scorer_{pool,  importance, constants, {variant, concat, append_weight, norm}, {}, {},
@@ -45,6 +54,10 @@ public:
         int32_t first = 0;
         for (size_t i = 0; i < widths.size(); first += widths[i++])
             parts_.push_back({nb::cast<const PythonCounter*>(counters[i]), encoders[i], first});
+        for (nb::handle encoder : vectors) {
+            encoders_.push_back({nb::cast<const PythonEncoder*>(encoder), first});
+            first += static_cast<int32_t>(encoders_.back().encoder->n_columns());
+        }
         bool has_row_for_each = constants[0][0] == 0 && constants[0][1] == 0;  // see row_of
         size_t n_rows = scorer_.is_standard() ? pool.rows : importance.rows;
         if (has_row_for_each && static_cast<size_t>(first) > n_rows)
@@ -103,6 +116,11 @@ private:
         int32_t first;  // column
     };
 
+    struct Vectors {
+        const PythonEncoder* encoder;
+        int32_t first;  // column
+    };
+
     // `unlocks`: without the interpreter's lock, which long texts are scored without in any case.
     bool score_block(const nb::handle* texts, size_t n, Matrix<double> scores,
                      Vector<int64_t> labels, TextMemory& memory, bool unlocks) const {
@@ -112,7 +130,14 @@ private:
             parts_[i].counter->append_block(memory.parts[i], texts, n, parts_[i].encode,
                                             memory.counter);
         }
-        const Rows<float>& rows = parts_.size() == 1 ? memory.parts[0] : join(memory);
+        memory.vectors.resize(encoders_.size());
+        for (size_t i = 0; i < encoders_.size(); i++) {
+            size_t n_columns = encoders_[i].encoder->n_columns();
+            Matrix<float> vectors{memory.vectors[i].resize(n * n_columns), n, n_columns};
+            encoders_[i].encoder->encode_block(texts, n, memory.encoder, vectors);
+        }
+        bool is_alone = parts_.size() == 1 && encoders_.empty();
+        const Rows<float>& rows = is_alone ? memory.parts[0] : join(memory);
         BagScorer scorer = scorer_;
         scorer.weight = transposed(memory.weight);
         double* bias = memory.bias.resize(bias_.size);
@@ -128,7 +153,7 @@ private:
         return score();
     }
 
-    // Put the columns of all counters side by side.
+    // Put the columns of all counters and vectors side by side.
     const Rows<float>& join(TextMemory& memory) const {
         Rows<float>& joined = memory.joined;
         joined.clear();
@@ -144,9 +169,30 @@ private:
                     indices[j] = part.indices[begin + j] + parts_[i].first;
                 for (size_t j = 0; j < n; j++) data[j] = part.data[begin + j];
             }
+            auto first = static_cast<size_t>(joined.indptr[row]);
+            if (!encoders_.empty())
+                append_vectors(memory, row,
+                               row_length(joined.data.data() + first, joined.data.size() - first));
             joined.indptr.push_back(static_cast<int64_t>(joined.indices.size()));
         }
         return joined;
+    }
+
+    // Append the vectors of a text, without zeros, to a row.
+    void append_vectors(TextMemory& memory, size_t row, double length) const {
+        Rows<float>& joined = memory.joined;
+        double scale = norm_ratio_ * length;
+        for (size_t i = 0; i < encoders_.size(); i++) {
+            size_t n_columns = encoders_[i].encoder->n_columns();
+            const float* vector = memory.vectors[i].data() + row * n_columns;
+            for (size_t column = 0; column < n_columns; column++) {
+                auto value = static_cast<float>(
+                    static_cast<double>(vector[column] * vector_weight_) * scale);
+                if (value == 0) continue;
+                joined.indices.push_back(encoders_[i].first + static_cast<int32_t>(column));
+                joined.data.push_back(value);
+            }
+        }
     }
 
     // Convert the weights of the layer, in each call: training changes them in place.
@@ -158,21 +204,24 @@ private:
         return {to, weight_.columns, weight_.rows};
     }
 
-    nb::object owners_;           // of the memory below
+    nb::object owners_;  // of the memory below
+    float vector_weight_;
+    double norm_ratio_;
     Matrix<const float> weight_;  // (n_classes, output_dim)
     Vector<const float> bias_;
     BagScorer scorer_;
     std::vector<Part> parts_;
+    std::vector<Vectors> encoders_;
 };
 
 }  // namespace
 
 void define_text_model(nb::module_& module) {
     nb::class_<TextModel>(module, "TextModel")
-        .def(nb::init<Counters, Encoders, const std::vector<int32_t>&, Matrix<const float>,
-                      Matrix<const float>, Matrix<const uint64_t>, int64_t, bool, bool, int64_t,
-                      Matrix<const float>, Vector<const float>, Vector<const double>, double,
-                      double, nb::object>())
+        .def(nb::init<Counters, Encoders, const std::vector<int32_t>&, VectorEncoders, float,
+                      double, Matrix<const float>, Matrix<const float>, Matrix<const uint64_t>,
+                      int64_t, bool, bool, int64_t, Matrix<const float>, Vector<const float>,
+                      Vector<const double>, double, double, nb::object>())
         .def("label", &TextModel::label, nb::arg("text"))
         .def("score", &TextModel::score, nb::arg("texts"), nb::arg("scores"), nb::arg("labels"));
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from sklearn_hashnlp._sklearn import (
     fit_context,
     in_configured_sparse_interface,
 )
+from sklearn_hashnlp.kernels import _native
+from sklearn_hashnlp.kernels._rows import row_lengths
 from sklearn_hashnlp.text._choose_weight import choose_weight, encode_labels, sample_texts
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
@@ -90,7 +92,7 @@ class NgramVectorUnion(TextVectorizer):
             NgramSpec(
                 scheme="dense",
                 name=f"vector of {type(unfrozen(encoder)).__name__}",
-                n_features=encoder.transform([""]).shape[1],
+                n_features=_n_columns(encoder),
             )
             for encoder in self.encoders
         ]
@@ -187,6 +189,26 @@ def unfrozen(encoder: Any) -> Any:
     return encoder.estimator if isinstance(encoder, FrozenEstimator) else encoder
 
 
+@runtime_checkable
+class NativeVectors(Protocol):
+    """An encoder whose vectors are computed from strings in one native call."""
+
+    def _native_encoder(self) -> _native.NgramEncoder: ...
+
+
+def native_encoder(encoder: Any) -> _native.NgramEncoder | None:
+    """Return the native object that computes the vectors of an encoder; None if there is none."""
+    own = unfrozen(encoder)
+    owner = next(cls for cls in type(own).__mro__ if "transform" in vars(cls))
+    is_of_package = owner.__module__.partition(".")[0] == "sklearn_hashnlp"
+    return own._native_encoder() if is_of_package and isinstance(own, NativeVectors) else None
+
+
+def _n_columns(encoder: Any) -> int:
+    native = native_encoder(encoder)
+    return int(encoder.transform([""]).shape[1] if native is None else native.n_columns)
+
+
 def _lengths(rows: csr_matrix) -> NDArray[np.float64]:
-    squares = rows.multiply(rows).sum(axis=1)
-    return np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
+    data = rows.data if rows.dtype.kind == "f" else rows.data.astype(np.float64)
+    return row_lengths(rows.indptr, data)  # as TextModel computes them

@@ -1,5 +1,7 @@
 """Rows of tables grouped, summed, averaged and gathered, against numpy."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from sklearn_hashnlp.kernels._rows import (
     gather_windows,
     group_rows,
     mean_rows,
+    row_lengths,
     sum_rows,
 )
 
@@ -122,3 +125,15 @@ def test_windows_are_slices_of_the_text(seed, width, n_words, n_rows):
         end = positions[row]
         assert context.tolist() == inputs[end - width : end].tolist()
         assert word == targets[end]
+
+
+@given(
+    st.lists(st.lists(st.floats(-1e6, 1e6, width=32), max_size=20), max_size=6),
+    st.sampled_from([np.int32, np.int64]),
+    st.sampled_from([np.float32, np.float64]),
+)
+def test_lengths_of_rows(rows, index_dtype, value_dtype):
+    indptr = np.cumsum([0, *map(len, rows)], dtype=index_dtype)
+    data = np.array([value for row in rows for value in row], dtype=value_dtype)
+    expected = [math.hypot(*row) for row in rows]
+    np.testing.assert_allclose(row_lengths(indptr, data), expected, rtol=1e-14)

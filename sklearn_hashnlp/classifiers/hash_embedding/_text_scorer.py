@@ -11,10 +11,12 @@ from sklearn_hashnlp._threads import check_n_jobs, effective_n_jobs, map_blocks
 from sklearn_hashnlp.classifiers.hash_embedding._model import HashEmbeddingModel
 from sklearn_hashnlp.kernels import _native
 from sklearn_hashnlp.text._count_ngrams import text_counters
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, native_encoder, unfrozen
 from sklearn_hashnlp.text._specs_of import specs_of
 
 _SCORER = "_text_scorer"  # the attribute of a model
 _MIN_BLOCK = 2**17  # characters for which a thread is started
+_MAX_COLUMNS = 2**31 - 1  # of indices of 32 bits
 
 
 class TextScorer:
@@ -23,9 +25,12 @@ class TextScorer:
     def __init__(self, vectorizer: Any, classifier: Any) -> None:
         model: HashEmbeddingModel = classifier._model
         self._vectorizer, self._parameters = vectorizer, _parameters_of(vectorizer)
+        self._encoders = _native_encoders(vectorizer)
         self._n_classes, self._multilabel = len(model.last_layer[1]), model.loss.multilabel
         # None if they take more than kernels.
-        self._native = _native_model(vectorizer, model, classifier.n_features_in_)
+        self._native = _native_model(
+            vectorizer, [native for _, native in self._encoders], model, classifier.n_features_in_
+        )
 
     @classmethod
     def of(cls, vectorizer: Any, classifier: Any) -> Self:
@@ -38,7 +43,9 @@ class TextScorer:
 
     def _is_changed(self) -> bool:
         try:
-            return _parameters_of(self._vectorizer) != self._parameters
+            return _parameters_of(self._vectorizer) != self._parameters or any(
+                encoder._native_encoder() is not native for encoder, native in self._encoders
+            )
         except ValueError:  # an array in place of a number
             return True
 
@@ -84,6 +91,9 @@ class TextScorer:
 def _parameters_of(vectorizer: Any) -> list[Any]:
     """Copy the parameters of a vectorizer, and of the parts of a union."""
     own = vars(vectorizer)
+    if isinstance(vectorizer, NgramVectorUnion):
+        encoders = list(map(unfrozen, vectorizer.encoders))
+        return [dict(own), encoders, *_parameters_of(vectorizer.vectorizer_)]
     if "transformer_list" not in own:
         return [dict(own)]
     parts = [
@@ -92,18 +102,33 @@ def _parameters_of(vectorizer: Any) -> list[Any]:
     return [dict(own), dict(own["transformer_weights"] or {}), parts]
 
 
+def _native_encoders(vectorizer: Any) -> list[tuple[Any, _native.NgramEncoder]]:
+    """Return the encoders of vectors that have a native object, with it."""
+    encoders = vectorizer.encoders if isinstance(vectorizer, NgramVectorUnion) else []
+    natives = [(unfrozen(encoder), native_encoder(encoder)) for encoder in encoders]
+    return [(encoder, native) for encoder, native in natives if native is not None]
+
+
 def _native_model(
-    vectorizer: Any, model: HashEmbeddingModel, n_columns: int
+    vectorizer: Any, vectors: list[_native.NgramEncoder], model: HashEmbeddingModel, n_columns: int
 ) -> _native.TextModel | None:
-    linear = model.calibrated
+    linear, weight, norm_ratio = model.calibrated, 0.0, 0.0
+    if isinstance(vectorizer, NgramVectorUnion):
+        if len(vectors) < len(vectorizer.encoders):
+            return None
+        weight, norm_ratio = vectorizer.weight_, vectorizer.norm_ratio_
+        vectorizer = vectorizer.vectorizer_
     try:
         counters = None if linear is None else text_counters(specs_of(vectorizer))
     except (TypeError, ValueError):  # there is no specification, or parameters are invalid
         return None
-    if linear is None or counters is None or sum(counters[2]) != n_columns:
+    widths = [encoder.n_columns for encoder in vectors]
+    if linear is None or counters is None or sum(counters[2]) + sum(widths) != n_columns:
+        return None
+    if n_columns > _MAX_COLUMNS:
         return None
     prior = np.zeros(len(linear.bias)) if linear.prior is None else linear.prior
     scorer: Any = linear.scorer()  # training changes the layer in place: it must be no copy
     arrays = scorer._replace(weight=linear.weight, bias=linear.bias, prior=prior).flat()
-    arguments: list[Any] = [*counters, *arrays, arrays]
+    arguments: list[Any] = [*counters, vectors, weight, norm_ratio, *arrays, arrays]
     return _native.TextModel(*arguments)
