@@ -19,18 +19,23 @@ from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbedding
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.classifiers.export import (
     _standalone_common,
+    _standalone_encoder,
     _standalone_linear,
     _standalone_sgnn,
 )
-from sklearn_hashnlp.classifiers.export._linear_predictor import (
+from sklearn_hashnlp.classifiers.export._encoder_model import (
     Arrays,
     PredictorModel,
     UnsupportedModelError,
-    classifier_model,
+    encoders_model,
+    fitted_encoder,
+    in_precision,
 )
+from sklearn_hashnlp.classifiers.export._linear_predictor import classifier_model
 from sklearn_hashnlp.persistence._atomic_files import errors_naming, replacing, replacing_files
-from sklearn_hashnlp.persistence._tables import TABLE_VALUES, Precision, to_float16, to_int8
+from sklearn_hashnlp.persistence._tables import TABLE_VALUES, Precision
 from sklearn_hashnlp.text._ngram_spec import NgramSpec
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion, unfrozen
 from sklearn_hashnlp.text._specs_of import specs_of
 
 _COMPRESSION = 9
@@ -38,6 +43,8 @@ _COMPRESSION = 9
 # itself.
 _ESCAPED = {0, 10, 13, 26, ord('"'), ord("\\"), ord("=")}
 _PLACEHOLDER = '_CHECKSUM = 0\n_MODEL = ""\n'
+# A comment of _standalone_linear, before functions that name its class.
+_MODEL_PART = "# The model of an exported file.\n"
 _PROGRAM = "__main__.py"
 _MODULE = "__init__.py"
 _WEIGHTS = "weights.bin"
@@ -153,11 +160,11 @@ def export_predictor(
     path = Path(path)
     one_file = path.suffix == ".py"
     steps = _steps_of(pipeline)
-    kind: ModuleType
+    kinds: list[ModuleType]
     if steps and isinstance(steps[-1], HashEmbeddingClassifier):
         header, arrays = _linear_model(steps, precision)
         header["arrays"], content = _lay_out(arrays)
-        kind = _standalone_linear
+        kinds = [_standalone_linear, *[_standalone_encoder] * ("encoders" in header)]
     else:
         if not one_file:
             raise ValueError(
@@ -168,11 +175,11 @@ def export_predictor(
         from sklearn_hashnlp.classifiers.export._sgnn_predictor import sgnn_model
 
         header, content = sgnn_model(pipeline)
-        kind = _standalone_sgnn
+        kinds = [_standalone_sgnn]
     line = json.dumps(header).encode("ascii")
     if not one_file:
-        return _write_folder(path, line, content)
-    source = _assemble(kind, _DOCSTRING.format(path="model.py", about=_ABOUT_FILE))
+        return _write_folder(path, kinds, line, content)
+    source = _assemble(kinds, _DOCSTRING.format(path="model.py", about=_ABOUT_FILE))
     content = zlib.compress(line + b"\n" + content, _COMPRESSION)
     before, after = source.split(_PLACEHOLDER)
     start = f'# -*- coding: latin-1 -*-\n{before}_CHECKSUM = {zlib.crc32(content)}\n_MODEL = "'
@@ -193,17 +200,19 @@ def _linear_model(steps: list[Any], precision: Precision) -> PredictorModel:
     """Return the model of a vectorizer and a classifier of hash embeddings."""
     names, reason = ", ".join(type(step).__name__ for step in steps), ""
     specs: list[NgramSpec] = []
+    vectors: PredictorModel = ({}, {})
+    vectorizer = steps[0]
+    if isinstance(vectorizer, NgramVectorUnion):
+        check_is_fitted(vectorizer)
+        encoders = [fitted_encoder(unfrozen(one), precision) for one in vectorizer.encoders]
+        vectors = encoders_model(vectorizer.norm_ratio_ * vectorizer.weight_, encoders)
+        vectorizer = vectorizer.vectorizer_
     try:
-        specs = specs_of(steps[0]) if len(steps) == 2 else []
+        specs = specs_of(vectorizer) if len(steps) == 2 else []
     except TypeError as error:
         reason = f" {error}"
     except ValueError as error:
         raise ValueError(f"export_predictor: {error}") from error
-    if any(spec.scheme == "dense" for spec in specs):
-        raise TypeError(
-            "export_predictor: a model with pretrained vectors cannot be exported, since they "
-            "need the encoder. Save it with save_model, or train it without pretrained."
-        )
     if not specs or any(
         spec.scheme != "murmur3" or spec.analyzer == "word_chars" for spec in specs
     ):
@@ -213,18 +222,11 @@ def _linear_model(steps: list[Any], precision: Precision) -> PredictorModel:
         )
     state, arrays = steps[-1]._get_model_state()
     for key in [key for key in arrays if key.endswith(TABLE_VALUES)]:
-        arrays |= _in_precision(key, arrays[key], precision)
+        arrays |= in_precision(key, arrays[key], precision)
     try:
-        return classifier_model([spec.to_dict() for spec in specs], state, arrays)
+        return classifier_model([spec.to_dict() for spec in specs], vectors, state, arrays)
     except UnsupportedModelError as error:
         raise ValueError(f"export_predictor: {error}.") from error
-
-
-def _in_precision(key: str, values: Any, precision: Precision) -> Arrays:
-    if precision == "int8":
-        levels, scale = to_int8(values, key)
-        return {key: levels, f"{key}.scale": scale}
-    return {key: to_float16(values, key) if precision == "float16" else values}
 
 
 def _lay_out(arrays: Arrays) -> tuple[list[list[Any]], bytes]:
@@ -240,11 +242,11 @@ def _lay_out(arrays: Arrays) -> tuple[list[list[Any]], bytes]:
     return layout, b"".join(parts)
 
 
-def _assemble(kind: ModuleType, docstring: str) -> str:
-    """Return the source of a predictor: the common module, and the module of its kind."""
+def _assemble(kinds: list[ModuleType], docstring: str) -> str:
+    """Return the source of a predictor: the common module, and the modules of its kind."""
     imports: set[str] = set()
     bodies = []
-    for module in (_standalone_common, kind):
+    for module in (_standalone_common, *kinds):
         source = inspect.getsource(module)
         last = 0
         for node in ast.parse(source).body:
@@ -254,6 +256,11 @@ def _assemble(kind: ModuleType, docstring: str) -> str:
                 if _OWN not in text and "__future__" not in text:
                     imports.add(text)
         bodies.append("".join(source.splitlines(keepends=True)[last:]).strip("\n"))
+    if _standalone_encoder in kinds:  # its class is a subclass, in place of which it is used
+        *others, linear, encoder = bodies
+        classes, functions = linear.split(_MODEL_PART)
+        functions = functions.replace("LinearTextPredictor", "EncodedTextPredictor")
+        bodies = [*others, classes.rstrip("\n"), encoder, _MODEL_PART + functions]
     begin = [
         docstring.rstrip("\n"),
         "from __future__ import annotations",
@@ -262,10 +269,10 @@ def _assemble(kind: ModuleType, docstring: str) -> str:
     return "\n\n".join(begin) + "\n\n\n" + "\n\n\n".join(bodies) + "\n"
 
 
-def _write_folder(folder: Path, header: bytes, content: bytes) -> int:
+def _write_folder(folder: Path, kinds: list[ModuleType], header: bytes, content: bytes) -> int:
     """Write a predictor as a folder, the weights last; return the number of bytes."""
     padded = header + b" " * (-(len(header) + 1) % _ALIGNMENT) + b"\n"
-    program = _assemble(_standalone_linear, _DOCSTRING.format(path="model", about=_ABOUT_FOLDER))
+    program = _assemble(kinds, _DOCSTRING.format(path="model", about=_ABOUT_FOLDER))
     module = f"from .{Path(_PROGRAM).stem} import __getattr__, predict, predict_proba\n"
     files = {
         _PROGRAM: program.encode("ascii"),

@@ -7,16 +7,22 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sklearn_hashnlp._hash_specification import hash_constants
 from sklearn_hashnlp.classifiers._losses import label_pairs, largest, loss_from_values
-from sklearn_hashnlp.classifiers.export._standalone_linear import DAMAGE, LinearTextPredictor
+from sklearn_hashnlp.classifiers.export._encoder_model import (
+    Arrays,
+    PredictorModel,
+    UnsupportedModelError,
+    decode,
+    described_arrays,
+    described_encoder,
+    encoders_model,
+    n_columns,
+)
+from sklearn_hashnlp.classifiers.export._standalone_encoder import EncodedTextPredictor
+from sklearn_hashnlp.classifiers.export._standalone_linear import DAMAGE
 from sklearn_hashnlp.persistence._tables import stored_rows
-from sklearn_hashnlp.persistence._values import decode_value, is_finite
-
-Arrays = dict[str, NDArray[Any]]
-PredictorModel = tuple[dict[str, Any], Arrays]
 
 _ARCHITECTURE = (
     *(
@@ -32,12 +38,11 @@ _ARCHITECTURE = (
 )
 
 
-class UnsupportedModelError(ValueError):
-    """Error of a model that LinearTextPredictor cannot compute."""
-
-
 def classifier_model(
-    vectorizers: list[dict[str, Any]], state: Mapping[str, Any], arrays: Arrays
+    vectorizers: list[dict[str, Any]],
+    encoders: PredictorModel,  # whose vectors follow the n-grams; two empty dicts without them
+    state: Mapping[str, Any],
+    arrays: Arrays,
 ) -> PredictorModel:
     """Return header and arrays from n-gram specifications and a HashEmbeddingClassifier's state."""
     architecture, loss = state["architecture"], loss_from_values(state["probabilities"])
@@ -52,7 +57,7 @@ def classifier_model(
     if len(arrays["head.0.bias"]) != len(state["classes"]["values"]):
         raise UnsupportedModelError("the classifier has not as many labels as scores")
     widths = [vectorizer["n_features"] + vectorizer["padding"] for vectorizer in vectorizers]
-    if sum(widths) != state["n_features_in"]:
+    if sum(widths) + n_columns(encoders) != state["n_features_in"]:
         raise UnsupportedModelError(
             "the vectorizer has not as many columns as the classifier was trained with"
         )
@@ -67,6 +72,7 @@ def classifier_model(
         "multilabel": loss.multilabel,
         "link": loss.link,
         "inverse_temperature": loss.inverse_temperature,
+        **encoders[0],
     }
     kept = {"weight": arrays["head.0.weight"], "bias": arrays["head.0.bias"]}
     if (prior := loss.prior_scores(arrays["class_counts"])) is not None:
@@ -84,7 +90,7 @@ def classifier_model(
     )
     if architecture["variant"] != "standard":
         kept |= _table("importance", arrays, n_rows)
-    return header, kept
+    return header, kept | encoders[1]
 
 
 def _table(name: str, arrays: Arrays, n_rows: int) -> Arrays:
@@ -98,44 +104,44 @@ def _table(name: str, arrays: Arrays, n_rows: int) -> Arrays:
 def model_of_document(description: Any, arrays: Arrays) -> PredictorModel:
     """Return header and arrays from a model folder's document, or raise UnsupportedModelError."""
     try:
+        union, encoders = None, []
         if description["class"] == "TextClassifier":
-            description = _decode(description["state"]["pipeline"])
+            state = description["state"]
+            if "union" in state:
+                union = decode(state["union"])
+                encoders = [decode(encoder) for encoder in state["encoders"]]
+                given = decode(description["parameters"]["pretrained"])
+                encoders = (
+                    encoders if given is None or isinstance(given, str) else [given, *encoders]
+                )
+            description = decode(state["pipeline"])
         if description["class"] != "Pipeline":
             raise UnsupportedModelError(f"a {description['class']} is not supported")
-        [_, (_, classifier)] = _decode(description["parameters"]["steps"])
+        [(_, vectorizer), (_, classifier)] = decode(description["parameters"]["steps"])
         if classifier["class"] != "HashEmbeddingClassifier":
             raise UnsupportedModelError(f"a {classifier['class']} is not supported")
-        state = {key: _decode(value) for key, value in classifier["state"].items()}
+        state = {key: decode(value) for key, value in classifier["state"].items()}
         if "ngram_specs" not in description:
             raise UnsupportedModelError("its vectorizer has no n-gram specification")
-        named: Arrays = {}
-        for key, stored in classifier["arrays"].items():
-            named |= _fetch(key, stored, arrays)
-        if not all(map(is_finite, named.values())):
-            raise UnsupportedModelError("it has infinite values or NaN")
-        return classifier_model(description["ngram_specs"], state, named)
+        specs = description["ngram_specs"]
+        if vectorizer["class"] == "NgramVectorUnion":
+            union = vectorizer["state"]
+            encoders = decode(vectorizer["parameters"]["encoders"])
+            specs = [spec for spec in specs if spec["scheme"] != "dense"]
+        vectors: PredictorModel = ({}, {})
+        if union is not None:
+            vectors = encoders_model(
+                union["norm_ratio"] * union["weight"],
+                [described_encoder(encoder, arrays) for encoder in encoders],
+            )
+        return classifier_model(specs, vectors, state, described_arrays(classifier, arrays))
     except (AttributeError, IndexError, KeyError, SyntaxError, TypeError, ValueError) as error:
         if isinstance(error, UnsupportedModelError):
             raise
         raise UnsupportedModelError(f"the model has another structure ({error!r})") from error
 
 
-def _decode(value: Any) -> Any:
-    """Decode a value of the document, except for estimators, which stay descriptions."""
-    return decode_value(value, "the model", lambda description, _: description)
-
-
-def _fetch(key: str, stored: Any, arrays: Arrays) -> Arrays:
-    """Return an array of the document by its key, and the scale of levels of eight bits."""
-    match stored:
-        case {"int8": [str(name), str(scale)]}:
-            return {key: arrays[name], f"{key}.scale": arrays[scale]}
-        case {"float16": str(name)}:
-            return {key: arrays[name]}
-    return {key: arrays[stored]}
-
-
-class FolderPredictor(LinearTextPredictor):
+class FolderPredictor(EncodedTextPredictor):
     """A linear classifier of texts in a model folder."""
 
     @property
