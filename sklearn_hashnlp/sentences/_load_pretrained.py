@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Literal, TypeAlias, get_args
 
 from sklearn_hashnlp.sentences._distilled_sentence_encoder import DistilledSentenceEncoder
-from sklearn_hashnlp.sentences._pretrained_weights import loaded_encoder
-
-PretrainedName: TypeAlias = Literal["english"]
-"""The encoders by name, each a folder beside this file."""
+from sklearn_hashnlp.sentences._pretrained_weights import PretrainedName, loaded_encoder
 
 
 def load_pretrained(name: PretrainedName = "english") -> DistilledSentenceEncoder:
@@ -47,10 +43,5 @@ def load_pretrained(name: PretrainedName = "english") -> DistilledSentenceEncode
     >>> bool(near > far)
     True
     """
-    if name not in get_args(PretrainedName):
-        raise ValueError(
-            f"load_pretrained: there is no encoder {name!r:.60}. Expected one of "
-            f"{', '.join(map(repr, get_args(PretrainedName)))}."
-        )
     encoder: DistilledSentenceEncoder = copy(loaded_encoder(name))
     return encoder

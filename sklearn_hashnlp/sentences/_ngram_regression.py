@@ -25,16 +25,16 @@ from sklearn_hashnlp.kernels.ngrams._fingerprints import (
 from sklearn_hashnlp.kernels.ngrams._int4_table import Int4Table
 from sklearn_hashnlp.kernels.ngrams._ngram_encoder import ngram_encoder
 from sklearn_hashnlp.kernels.strings._units import word_character_units
+from sklearn_hashnlp.sentences._ngram_weights import (
+    CHARACTER_WEIGHT,
+    NGRAM_RANGE,
+    NORM_POWER,
+    ngram_weights,
+    pair_weights,
+    word_weights,
+)
 from sklearn_hashnlp.text._documents import encoder, pack
 
-# Chosen on vectors of a Transformer for sentences of Wikipedia that were not fitted, and on the
-# development set of the STS benchmark.
-_NGRAM_RANGE = (3, 5)  # of the characters of a word with its boundaries
-_IDF_POWER = 1.5  # rare words have larger coefficients
-_PAIR_WEIGHT = 0.5
-_CHARACTER_WEIGHT = 1.5
-# a row is divided by its norm to this power: with 1 long texts count too little, with 0 too much
-_NORM_POWER = 0.7
 _MIN_PAIR_TEXTS = 2
 _MIN_NGRAM_WORDS = 2  # an n-gram of one word alone is that word
 _HIGH_SEED, _LOW_SEED = 0x9747B28C, 0
@@ -65,28 +65,23 @@ class NgramDictionary:
 
     @cached_property
     def _pair_weights(self) -> NDArray[np.float64]:
-        return _PAIR_WEIGHT * map_distinct(_to_idf_power, self._idf)
+        return pair_weights(self._idf)
 
     def encoder(
         self, coefficients: Matrix | Int4Table, mean: NDArray[np.float32], max_words: int
     ) -> _native.NgramEncoder:
         """Return the native encoder of texts: rows of :meth:`design` times the coefficients."""
-        counts = np.append(self.counts, np.int32(0))  # of an unknown word
-        powers = map_distinct(_to_idf_power, smoothed_idf(counts, self.n_texts)).astype(np.float32)
-        n_words, n_ngrams, _ = self.sizes
-        weights = powers[:-1].copy()
-        weights[n_words : n_words + n_ngrams] = self._idf[n_words : n_words + n_ngrams]
-        weights[n_words + n_ngrams :] *= np.float32(_PAIR_WEIGHT)
+        weights, of_unknown = ngram_weights(self.counts, self.sizes, self.n_texts)
         return ngram_encoder(
             self.fingerprints,
-            n_words,
+            self.sizes[0],
             weights,
             coefficients,
             mean,
-            ngram_range=_NGRAM_RANGE,
-            unknown_weight=float(powers[-1]),
-            character_weight=_CHARACTER_WEIGHT,
-            norm_power=_NORM_POWER,
+            ngram_range=NGRAM_RANGE,
+            unknown_weight=of_unknown,
+            character_weight=CHARACTER_WEIGHT,
+            norm_power=NORM_POWER,
             max_words=max_words,
         )
 
@@ -125,11 +120,11 @@ class NgramDictionary:
         hashes = word_fingerprints(words)
         spellings, counts = self._spellings(words, hashes)
         once = distinct_ids_of_rows(rows, len(words))
-        weights = map_distinct(_to_idf_power, smoothed_idf(counts, self.n_texts)).astype(np.float32)
+        weights = word_weights(smoothed_idf(counts, self.n_texts)).astype(np.float32)
         norms = np.sqrt(
             np.bincount(_owners(once), np.square(weights[once.values]), len(rows.offsets) - 1)
         )
-        divisors = map_distinct(lambda norm: norm**_NORM_POWER if norm > 0 else 1.0, norms)
+        divisors = map_distinct(lambda norm: norm**NORM_POWER if norm > 0 else 1.0, norms)
         n_texts, n_columns = len(rows.offsets) - 1, len(self.fingerprints)
         outer = _csr(once, weights[once.values] / divisors[_owners(once)], (n_texts, len(words)))
         pairs = find_fingerprints(_distinct_pairs(hashes, rows), self.fingerprints, self._slots)
@@ -153,13 +148,9 @@ class NgramDictionary:
         values = np.where(is_word, 0, self._idf[found.values])
         norms = np.sqrt(np.bincount(owners, np.square(values), len(words)))
         values = np.where(
-            is_word, 1, _CHARACTER_WEIGHT * values / np.where(norms > 0, norms, 1)[owners]
+            is_word, 1, CHARACTER_WEIGHT * values / np.where(norms > 0, norms, 1)[owners]
         )
         return _csr(found, values, (len(words), len(self.fingerprints))), counts
-
-
-def _to_idf_power(idf: float) -> float:
-    return float(idf**_IDF_POWER)
 
 
 def word_fingerprints(words: list[str]) -> NDArray[np.uint64]:
@@ -177,7 +168,7 @@ def character_fingerprints(words: list[str]) -> Ragged:
     # Words need no checks: their texts were checked.
     packed = pack(words, encoder(words), lowercase=False, max_characters=_CHUNK)
     parts = [
-        fingerprint_ngrams(word_character_units(texts, before="<", after=">"), _NGRAM_RANGE)
+        fingerprint_ngrams(word_character_units(texts, before="<", after=">"), NGRAM_RANGE)
         for texts in packed
     ]
     lengths = np.concatenate([np.zeros(0, np.int64), *(np.diff(part.offsets) for part in parts)])

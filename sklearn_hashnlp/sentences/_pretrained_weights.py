@@ -5,26 +5,38 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from sklearn_hashnlp.persistence import load_model
 
-_FOLDER = Path(__file__).parent
+PretrainedName: TypeAlias = Literal["english"]
+"""The encoders by name, each a folder beside this file."""
+
 _PROVENANCE = "provenance.json"
+
+
+def folder_of(name: str) -> Path:
+    """Return the folder of an encoder, or raise a ValueError for another name."""
+    if name not in get_args(PretrainedName):
+        raise ValueError(
+            f"There is no encoder {name!r:.60} in the package. Expected one of "
+            f"{', '.join(map(repr, get_args(PretrainedName)))}."
+        )
+    return Path(__file__).parent / name
+
+
+def reference_of(name: str) -> dict[str, str]:
+    """Return the name, version and SHA-256 of an encoder."""
+    provenance = json.loads((folder_of(name) / _PROVENANCE).read_text(encoding="utf-8"))
+    return {"name": name, "version": provenance["version"], "sha256": provenance["sha256"]}
 
 
 @cache
 def loaded_encoder(name: str) -> Any:
-    """Load the encoder of a name, once."""
-    encoder = load_model(_FOLDER / name)
-    encoder._model.reference = _reference(name)
+    """Load an encoder, once."""
+    encoder = load_model(folder_of(name))
+    encoder._model.reference = reference_of(name)
     return encoder
-
-
-def _reference(name: str) -> dict[str, str]:
-    """Return the name, version and SHA-256 of an encoder."""
-    provenance = json.loads((_FOLDER / name / _PROVENANCE).read_text(encoding="utf-8"))
-    return {"name": name, "version": provenance["version"], "sha256": provenance["sha256"]}
 
 
 def load_reference(saved: dict[str, str]) -> Any:

@@ -9,7 +9,6 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_hashnlp._idf import map_distinct, smoothed_idf
 from sklearn_hashnlp.persistence._folder_files import read_folder
 from sklearn_hashnlp.persistence._tables import (
     TABLE_VALUES,
@@ -18,18 +17,18 @@ from sklearn_hashnlp.persistence._tables import (
     to_int8,
 )
 from sklearn_hashnlp.persistence._values import decode_value, is_finite
-from sklearn_hashnlp.sentences import _pretrained
+from sklearn_hashnlp.sentences._ngram_weights import (
+    CHARACTER_WEIGHT,
+    NGRAM_RANGE,
+    NORM_POWER,
+    ngram_weights,
+)
+from sklearn_hashnlp.sentences._pretrained_weights import PretrainedName, folder_of, reference_of
 
 Arrays = dict[str, NDArray[Any]]
 PredictorModel = tuple[dict[str, Any], Arrays]
 
 _ENCODERS = ("CooccurrenceEncoder", "DistilledSentenceEncoder")
-# As in sentences/_ngram_regression.py, whose import would take longer than a prediction.
-_NGRAM_RANGE = (3, 5)
-_IDF_POWER = 1.5
-_PAIR_WEIGHT = 0.5
-_CHARACTER_WEIGHT = 1.5
-_NORM_POWER = 0.7
 
 
 class UnsupportedModelError(ValueError):
@@ -97,10 +96,9 @@ def described_encoder(description: Any, arrays: Arrays) -> PredictorModel:
 def _pretrained_model(reference: dict[str, str]) -> tuple[Any, Arrays]:
     """Return the document and the arrays of the encoder that a saved model refers to."""
     name = reference["name"]
-    known = name in get_args(_pretrained.PretrainedName)
-    if not known or _pretrained._reference(name) != reference:
+    if name not in get_args(PretrainedName) or reference_of(name) != reference:
         raise UnsupportedModelError(f"the encoder {name!r:.60} is another one")
-    document, arrays = read_folder(_pretrained._FOLDER / name)
+    document, arrays = read_folder(folder_of(name))
     return document["model"], arrays
 
 
@@ -142,17 +140,13 @@ def _encoder_model(
         or n_texts < 0
     ):
         raise UnsupportedModelError("the sizes and counts of an encoder do not fit together")
-    idf = smoothed_idf(np.append(counts, counts.dtype.type(0)), n_texts)  # of an unknown word, too
-    powers = map_distinct(lambda value: value**_IDF_POWER, idf).astype(np.float32)
-    weights, end = powers[:-1].copy(), n_words + n_ngrams
-    weights[n_words:end] = idf[n_words:end]
-    weights[end:] *= np.float32(_PAIR_WEIGHT)
+    weights, of_unknown = ngram_weights(counts, (n_words, n_ngrams, n_pairs), n_texts)
     options = {
         "n_words": n_words,
-        "ngram_range": list(_NGRAM_RANGE),
-        "unknown_weight": float(powers[-1]),
-        "character_weight": _CHARACTER_WEIGHT,
-        "norm_power": _NORM_POWER,
+        "ngram_range": list(NGRAM_RANGE),
+        "unknown_weight": of_unknown,
+        "character_weight": CHARACTER_WEIGHT,
+        "norm_power": NORM_POWER,
         "max_words": max_words,
     }
     key = f"coefficients{TABLE_VALUES}"
