@@ -185,8 +185,10 @@ class NgramVectorUnion(TextVectorizer):
 
 
 def unfrozen(encoder: Any) -> Any:
-    """Return the estimator in a FrozenEstimator, or the encoder itself."""
-    return encoder.estimator if isinstance(encoder, FrozenEstimator) else encoder
+    """Return the estimator in a FrozenEstimator, which may be in another one."""
+    while isinstance(encoder, FrozenEstimator):
+        encoder = encoder.estimator
+    return encoder
 
 
 @runtime_checkable
@@ -199,7 +201,7 @@ class NativeVectors(Protocol):
 def native_encoder(encoder: Any) -> _native.NgramEncoder | None:
     """Return the native object that computes the vectors of an encoder; None if there is none."""
     own = unfrozen(encoder)
-    owner = next(cls for cls in type(own).__mro__ if "transform" in vars(cls))
+    owner = next((cls for cls in type(own).__mro__ if "transform" in vars(cls)), object)
     is_of_package = owner.__module__.partition(".")[0] == "sklearn_hashnlp"
     return own._native_encoder() if is_of_package and isinstance(own, NativeVectors) else None
 
