@@ -81,7 +81,7 @@ _TEMPLATE_PARAMETERS = frozenset(["classifier", "estimator", "models", "vectoriz
 
 # Classes that compute with tables in 4 bits. A scale per row takes more space than it saves where
 # rows have few numbers, as those of classifiers.
-_INT4_CLASSES = frozenset(["DistilledSentenceEncoder"])
+_INT4_CLASSES = frozenset(["CooccurrenceEncoder", "DistilledSentenceEncoder"])
 
 # Keys of arrays in which NaN is allowed: the discounts of a model from an ARPA file are unknown.
 _MAY_BE_NAN = frozenset(["discounts"])
@@ -246,8 +246,8 @@ def _describe_state(
         tables = [key for key in own_arrays if key.endswith(TABLE_VALUES)]
         if tables and name not in _INT4_CLASSES:
             raise ValueError(
-                f"precision='int4' is for {', '.join(sorted(_INT4_CLASSES))}, and this model has "
-                f"tables of a {name}: {', '.join(tables)}. Save with precision='int8', which "
+                f"precision='int4' is for {' and '.join(sorted(_INT4_CLASSES))}, and this model "
+                f"has tables of a {name}: {', '.join(tables)}. Save with precision='int8', which "
                 "keeps the 4 bits of a loaded encoder inside."
             )
     return {

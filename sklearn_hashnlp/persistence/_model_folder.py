@@ -64,8 +64,9 @@ def save_model(
         float32 again; its probabilities differ slightly from the saved model's, and are the same at
         each load. Everything else is stored exactly. ``"int4"``, with 15 levels per row and a scale
         that clips 1 % of its numbers, an eighth, is for
-        :class:`~sklearn_hashnlp.sentences.DistilledSentenceEncoder` alone, which computes with
-        these levels; loaded, it keeps them, and saves them exactly with any precision.
+        :class:`~sklearn_hashnlp.sentences.DistilledSentenceEncoder` and
+        :class:`~sklearn_hashnlp.sentences.CooccurrenceEncoder` alone, which compute with these
+        levels; loaded, they keep them, and save them exactly with any precision.
     training_state : bool, default=False
         Whether to save the state of the optimizer as well, so that ``partial_fit`` continues on the
         loaded model as it would on this one. Only with ``precision="float32"``.

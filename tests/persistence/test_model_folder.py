@@ -122,7 +122,7 @@ def test_invalid_options_are_refused(model: Any, saved: Path) -> None:
         save_model(model, saved, precision="int2")
     with pytest.raises(
         ValueError,
-        match="'int4' is for DistilledSentenceEncoder, and this model has tables of a Centroids",
+        match=r"'int4' is for Coocc.* and Dist.*, and this model has tables of a Centroids",
     ):
         save_model(model, saved, precision="int4")
     with pytest.raises(

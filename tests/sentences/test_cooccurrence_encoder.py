@@ -89,6 +89,14 @@ def test_save_and_clone(tmp_path):
     assert not hasattr(clone(encoder), "coef_")
 
 
+def test_vectors_of_4_bits(tmp_path):
+    model = CooccurrenceEncoder(n_components=8).fit(TEXTS)
+    save_model(model, tmp_path / "encoder", precision="int4")
+    loaded = load_model(tmp_path / "encoder")
+    similarities = (loaded.transform(TEXTS[:6]) * model.transform(TEXTS[:6])).sum(axis=1)
+    assert similarities.min() > 0.95
+
+
 def test_results_depend_neither_on_threads_nor_on_other_texts():
     texts = load_stdlib_docstrings().data[:600]
     encoder = CooccurrenceEncoder(n_components=20).fit(texts)
