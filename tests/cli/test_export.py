@@ -20,6 +20,8 @@ from sklearn_hashnlp import (
 from sklearn_hashnlp.classifiers import quantize_classifier
 from sklearn_hashnlp.persistence import load_model, save_model
 
+from .conftest import small_model
+
 
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path, rows: list[tuple[str, str]]) -> Path:
@@ -90,3 +92,15 @@ def test_errors_leave_files_alone(hashnlp: Any, folder: Path, model: Path, tmp_p
         assert message in result.err.splitlines()[-1]
     assert not (tmp_path / "small.py").exists()
     assert mails.read_text() == "kept"
+
+
+def test_a_classifier_with_the_vectors_of_an_encoder(
+    hashnlp: Any, tmp_path: Path, rows: list[tuple[str, str]]
+) -> None:
+    texts = [text for _, text in rows]
+    model = small_model().fit(texts, [label for label, _ in rows], unlabeled=texts)
+    save_model(model, tmp_path / "model")
+    result = hashnlp("export", "--model", tmp_path / "model", tmp_path / "exported.py")
+    assert result.code == 0, result.err
+    program = runpy.run_path(str(tmp_path / "exported.py"))
+    assert program["predict"](texts).tolist() == model.predict(texts).tolist()

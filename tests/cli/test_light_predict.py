@@ -126,3 +126,14 @@ def test_several_labels_and_other_models(hashnlp: Any, tmp_path: Path) -> None:
         hashnlp("predict", "-m", tmp_path / "hidden", stdin="\n".join(GOOD)).out.splitlines()
         == expected
     )
+
+
+def test_a_model_with_the_vectors_of_an_encoder_is_as_light(tmp_path: Path) -> None:
+    texts, labels = [text for _, text in ROWS], [label for label, _ in ROWS]
+    model = small_model().fit(texts, labels, unlabeled=texts)
+    save_model(model, tmp_path / "model")
+    predict = ["predict", "--model", str(tmp_path / "model")]
+    out, modules, seconds = in_process((predict, "\n".join(GOOD) + "\n"))
+    assert modules == "[]"
+    assert seconds < 1.2
+    assert out == model.predict(GOOD).tolist()

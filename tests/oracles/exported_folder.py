@@ -2,6 +2,7 @@
 docs/exported_format.md alone.
 """
 
+import itertools
 import json
 import math
 import re
@@ -12,7 +13,8 @@ from collections import Counter
 import numpy as np
 from sklearn.utils import murmurhash3_32
 
-from .hashing import hash_slot
+from . import ngram_encoder
+from .hashing import hash_slot, splitmix64
 
 
 def ngrams_of(text, options):
@@ -47,6 +49,14 @@ def ngrams_of(text, options):
         for i in range(len(u) - n + 1)
     ]
     return ngrams + [u for u in units if options["analyzer"] == "char_wb" and len(u) < low]
+
+
+def character_fingerprint(ngram):
+    """Return the fingerprint of an n-gram of characters."""
+    state = 0
+    for character in ngram:
+        [state] = splitmix64(state ^ ngram_encoder.word_fingerprint(character), 1)
+    return state
 
 
 class ExportedFolder:
@@ -95,7 +105,58 @@ class ExportedFolder:
                 value = 1 + math.log(x) if options["damped"] else x
                 columns[column] = value * options["weight"]
             first += options["n_features"] + options["padding"]
+        length = math.sqrt(sum(x * x for x in columns.values()))
+        for number, options in enumerate(self.header.get("encoders", [])):
+            for value in self.vector(text, f"encoders.{number}", options):
+                columns[first] = self.header["vector_weight"] * length * value
+                first += 1
         return columns
+
+    def coefficients(self, name, row):
+        """Return a row of the coefficients of an encoder."""
+        values = self.stored[f"{name}.coefficients"][row]
+        dtype = next(
+            layout[1] for layout in self.header["arrays"] if layout[0] == f"{name}.coefficients"
+        )
+        scale = self.stored.get(f"{name}.coefficients.scale")
+        if dtype == "|i1":
+            return [b / 127 * abs(b / 127) * s for b, s in zip(values, scale, strict=True)]
+        if dtype == "|u1":
+            n_columns = len(self.stored[f"{name}.mean"])
+            codes = [b % 16 for b in values] + [b // 16 for b in values]
+            return [(code - 8) * scale[row] for code in codes[:n_columns]]
+        return values
+
+    def vector(self, text, name, options):
+        """Return the unit vector of a text by an encoder."""
+        rows = {hash_: row for row, hash_ in enumerate(self.stored[f"{name}.fingerprints"])}
+        weights = self.stored[f"{name}.weights"]
+        entries = {
+            hash_: ngram_encoder.Entry(weights[row], np.array(self.coefficients(name, row)))
+            for hash_, row in rows.items()
+        }
+        low, high = options["ngram_range"]
+        assert (low, high) == (3, 5)  # those of the oracle
+        words = ngram_encoder.tokens(text, options["max_words"])
+        grams = {gram for word in words for gram in ngram_encoder.character_ngrams(word)}
+        known = {
+            "words": {word: ngram_encoder.word_fingerprint(word) for word in words},
+            "characters": {gram: character_fingerprint(gram) for gram in grams},
+            "pairs": {
+                pair: ngram_encoder.pair_fingerprint(*pair) for pair in itertools.pairwise(words)
+            },
+        }
+        found = {
+            kind: {ngram: entries[hash_] for ngram, hash_ in hashes.items() if hash_ in entries}
+            for kind, hashes in known.items()
+        }
+        numbers = ("unknown_weight", "character_weight", "norm_power", "max_words")
+        return ngram_encoder.vector(
+            text,
+            **found,
+            mean=np.array(self.stored[f"{name}.mean"]),
+            **{number: options[number] for number in numbers},
+        ).tolist()
 
     def lookup(self, column):
         """Return the importance weights and the vectors of a column: step 5."""

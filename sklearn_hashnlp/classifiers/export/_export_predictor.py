@@ -92,10 +92,12 @@ def export_predictor(
         Fitted ``TextClassifier``, the pipeline of ``make_text_classifier``, or another pipeline of
         a ``HashingNgramVectorizer`` or scikit-learn's ``HashingVectorizer`` (or a ``FeatureUnion``
         of these) and a ``HashEmbeddingClassifier`` without hidden layers and with any loss but
-        ``"hsigmoid"``. Or a pipeline of ``CharNgramFeaturizer``, ``SGNNProjector`` and a
-        classifier, or of ``SGNNWordProjector`` and a classifier, which is an ``SGNNClassifier`` or
-        a ``QuantizedSGNNClassifier``. Featurizers with a ``norm``, and projectors with
-        ``hyperplanes="google"`` or ``output="float"``, cannot be exported.
+        ``"hsigmoid"``; vectors of a ``CooccurrenceEncoder`` (``fit(unlabeled=texts)``) and of a
+        ``DistilledSentenceEncoder`` (``pretrained``) are exported, too. Or a pipeline of
+        ``CharNgramFeaturizer``, ``SGNNProjector`` and a classifier, or of ``SGNNWordProjector`` and
+        a classifier, which is an ``SGNNClassifier`` or a ``QuantizedSGNNClassifier``. Featurizers
+        with a ``norm``, and projectors with ``hyperplanes="google"`` or ``output="float"``, cannot
+        be exported.
     path : str or path-like
         A name that ends with ``.py``, such as ``"model.py"``: the file to write, in which the
         weights are a compressed string. Any other name: a folder, for hash embeddings only, in
@@ -114,7 +116,8 @@ def export_predictor(
     Raises
     ------
     TypeError
-        If the pipeline is none of these, or a label is not a string, number or bool.
+        If the pipeline is none of these, has another encoder, or a label is not a string, number or
+        bool.
     ValueError
         If a parameter is not supported.
     sklearn.exceptions.NotFittedError

@@ -186,7 +186,7 @@ class _TextEncoder:
         if (
             not 0 <= options["n_words"] <= n_rows
             or not 1 <= low <= high
-            or (options["max_words"] or 1) < 1
+            or (1 if options["max_words"] is None else options["max_words"]) < 1
             or not all(0 <= number < math.inf for number in numbers)
         ):
             raise ValueError(f"{name!r} in the header is {options!r:.200}")

@@ -399,7 +399,9 @@ def test_other_folders_are_left_to_load_model(tmp_path):
         from_folder(HashingVectorizer(), tmp_path / "vectorizer")
     encoder = make_pipeline(TfidfVectorizer(), TruncatedSVD(2, random_state=0)).fit(TEXTS)
     pretrained = pipeline(NgramVectorUnion(AutoNgramVectorizer(), [FrozenEstimator(encoder)]))
-    with pytest.raises(TypeError, match="with the vectors of a Pipeline cannot be exported"):
+    with pytest.raises(
+        TypeError, match="with the vectors of a Pipeline cannot be exported, only of"
+    ):
         export_predictor(pretrained, tmp_path / "model.py")
     with pytest.raises(NotFittedError):
         export_predictor(TextClassifier(), tmp_path / "model.py")
