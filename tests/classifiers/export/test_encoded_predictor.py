@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from sklearn_hashnlp.classifiers.export import _standalone_encoder
 from sklearn_hashnlp.classifiers.export._encoder_model import fitted_encoder
 from sklearn_hashnlp.classifiers.export._linear_predictor import FolderPredictor, model_of_document
 from sklearn_hashnlp.persistence import load_model, save_model
+from sklearn_hashnlp.persistence._folder_files import read_folder
 from sklearn_hashnlp.sentences import CooccurrenceEncoder, DistilledSentenceEncoder
 from tests.classifiers.export.test_linear_predictor import HARD, WITHOUT_THE_PACKAGE, load
 from tests.oracles import ngram_encoder
@@ -254,6 +256,23 @@ def _any_exported(any_model: Any, tmp_path_factory: pytest.TempPathFactory) -> P
     folder = tmp_path_factory.mktemp("any") / "exported"
     export_predictor(any_model[0], folder)
     return folder
+
+
+def test_weights_that_come_with_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_4_bits(tmp_path / "english")
+    provenance = tmp_path / "english" / "provenance.json"
+    provenance.write_text(json.dumps({"version": "1", "sha256": "0"}))
+    package = import_module("sklearn_hashnlp.sentences._pretrained")
+    monkeypatch.setattr(package, "_FOLDER", tmp_path)
+    monkeypatch.setattr(package, "_loaded", package._loaded.__wrapped__)
+    model = TextClassifier(pretrained="english", **SMALL).fit(TEXTS, LABELS, unlabeled=TEXTS)
+    check(model, tmp_path)
+    document, arrays = read_folder(tmp_path / "model")
+    provenance.write_text(json.dumps({"version": "2", "sha256": "0"}))
+    with pytest.raises(ValueError, match="the encoder 'english' is another one"):
+        model_of_document(document["model"], arrays)
 
 
 def test_documents_of_other_structure_are_left_to_load_model(any_model: Any) -> None:
