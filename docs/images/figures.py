@@ -379,7 +379,7 @@ def few_labels() -> Drawing:
     ]
     for i, (title, names) in enumerate(panels):
         x = 52 + 310 * i
-        ticks = [55, 60, 65, 70, 75, 80, 85] if i == 0 else [55, 60, 65, 70, 75, 80, 85, 90]
+        ticks = [45, 50, 55, 60, 65, 70, 75, 80, 85, 90]
         place = _panel(d, (x, 44, 260, 220), ticks, title)
         for tick in ticks:
             d.text(x - 8, place(tick), f"{tick}", size=14, anchor="end", color=GRAY)
