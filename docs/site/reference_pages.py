@@ -27,6 +27,7 @@ FOLDERS = {
 """Public folder -> heading, in the order of the reference."""
 
 RESULTS = {
+    "inspection.compare_texts": "inspection._text_comparison.TextComparison",
     "inspection.explain": "inspection._explanation.Explanation",
     "classifiers.load_fasttext": "text._fasttext_vectorizer.FastTextVectorizer",
     "text.project_words": "text._word_projections.WordProjections",

@@ -1,0 +1,199 @@
+"""compare_texts raises the alarm on drift, seldom without it, and says what differs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from sklearn.pipeline import Pipeline
+
+from sklearn_hashnlp import SGNNClassifier, TextClassifier, load_model, save_model
+from sklearn_hashnlp.datasets import load_stdlib_docstrings
+from sklearn_hashnlp.inspection import compare_texts
+from sklearn_hashnlp.inspection._text_comparison import Measure, TextComparison
+
+N_NEW = 250
+N_SEEDS = 6
+LEFT_OUT = "turtle"  # a module with words of its own
+
+
+def read() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return different docstrings: the same one may be in several modules."""
+    texts, labels = load_stdlib_docstrings(return_X_y=True)
+    first = np.unique(np.array(texts, dtype=object), return_index=True)[1]
+    return np.array(texts, dtype=object)[first], np.array(labels)[first]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> list[tuple[TextClassifier, list[str], list[str]]]:
+    """Return models with new texts of the same kind, and texts of an unknown module."""
+    texts, labels = read()
+    others, result = np.flatnonzero(labels != LEFT_OUT), []
+    for seed in range(N_SEEDS):
+        order = np.random.default_rng(seed).permutation(others)
+        train, new = order[N_NEW:], order[:N_NEW]
+        model = TextClassifier(features="words", random_state=seed)
+        model.fit(texts[train].tolist(), labels[train])
+        unknown = np.random.default_rng(seed).permutation(texts[labels == LEFT_OUT])
+        result.append((model, texts[new].tolist(), unknown.tolist()))
+    return result
+
+
+def test_texts_of_the_same_kind_are_seldom_different(fitted):
+    assert sum(compare_texts(model, new).alarm for model, new, _ in fitted) <= 1
+
+
+CHANGES = {
+    "translated": lambda text: text.translate(str.maketrans("aeiou", "øæåéü")),
+    "upside down": lambda text: text[::-1],
+    "cut": lambda text: " ".join(text.split()[:2]),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_tenth_of_changed_texts_raises_the_alarm(fitted, name):
+    for model, new, _ in fitted:
+        changed = [CHANGES[name](text) for text in new[: N_NEW // 10]] + new[N_NEW // 10 :]
+        assert compare_texts(model, changed).alarm
+
+
+def test_a_new_category_raises_the_alarm_by_its_words(fitted):
+    for model, new, unknown in fitted:
+        comparison = compare_texts(model, unknown[: N_NEW // 5] + new[N_NEW // 5 :])
+        assert comparison.alarm
+        assert comparison.unknown_ngrams[0][1] >= 5
+    assert any("turtle" in ngram for ngram, _ in comparison.unknown_ngrams)
+
+
+def test_the_number_of_texts_counts(fitted):
+    model, new, unknown = fitted[0]
+    assert not compare_texts(model, new[:20]).alarm
+    assert compare_texts(model, [""] * 20).alarm
+    p_values = [
+        {name: p for name, _, _, p in compare_texts(model, unknown[:n]).measures} for n in (20, 60)
+    ]
+    assert p_values[1]["unknown n-grams"] < p_values[0]["unknown n-grams"]
+
+
+def test_measures_are_those_of_the_predictions(fitted):
+    model, new, _ = fitted[0]
+    comparison = compare_texts(model, new)
+    probabilities = model.predict_proba(new)
+    measures = {measure.name: measure for measure in comparison.measures}
+    assert measures["largest probability"].new == pytest.approx(probabilities.max(axis=1).mean())
+    shares = {label: share for label, (_, share) in comparison.label_shares.items()}
+    assert list(shares) == model.classes_.tolist()
+    np.testing.assert_allclose(list(shares.values()), probabilities.mean(axis=0))
+    classifier = model.pipeline_[-1]
+    lengths = classifier._model.lengths(classifier._rows(model.pipeline_[0].transform(new)))
+    assert measures["evidence"].new == pytest.approx(lengths.mean())
+    for name, texts in comparison.cumulative.items():
+        assert texts.shape == (2, 21), name
+        assert (texts[:, 0] == 0).all()
+        assert (texts[:, -1] == 1).all()
+
+
+def test_loaded_models_and_pipelines_compare_alike(fitted, tmp_path):
+    model, new, unknown = fitted[0]
+    texts = unknown[:20] + new
+    save_model(model, tmp_path / "model")
+    expected = compare_texts(model, texts).to_dict()
+    assert json.loads(json.dumps(expected)) == expected
+    for other in (load_model(tmp_path / "model"), model.pipeline_):
+        assert compare_texts(other, texts).to_dict() == expected
+
+
+def test_partial_fit_keeps_what_is_remembered(fitted, tmp_path):
+    model, _, unknown = fitted[0]
+    save_model(model, tmp_path / "model")
+    learned = load_model(tmp_path / "model").partial_fit(unknown, ["email"] * len(unknown))
+    before, now = (compare_texts(one, unknown) for one in (model, learned))
+    assert before.n_training_texts == now.n_training_texts
+    assert now.measures[1].new < before.measures[1].new
+
+
+def test_words_of_several_labels_and_characters():
+    texts, labels = (part[:800] for part in read())
+    lists = [[label, "all"] for label in labels]
+    model = TextClassifier(features="characters", max_epochs=2, random_state=0).fit(texts, lists)
+    comparison = compare_texts(model, ["жук и муха", "жук"] * 30)
+    assert comparison.alarm
+    assert comparison.label_shares.keys() == set(model.classes_)
+    assert comparison.unknown_ngrams[0][1] == 60
+
+
+def test_what_cannot_be_compared_is_named(fitted):
+    model, new, _ = fitted[0]
+    with pytest.raises(ValueError, match="compare_texts needs at least 20 texts, got 1"):
+        compare_texts(model, new[:1])
+    with pytest.raises(TypeError, match="str"):
+        compare_texts(model, [3] * 20)
+    with pytest.raises(ValueError, match="level must be between 0 and 1, got 0"):
+        compare_texts(model, new, level=0)
+    for other in (SGNNClassifier(), Pipeline([("classifier", SGNNClassifier())])):
+        with pytest.raises(TypeError, match=rf"a TextClassifier or .*got a {type(other).__name__}"):
+            compare_texts(other, new)
+    few = TextClassifier(random_state=0).fit(["fine", "dull"] * 5, ["good", "bad"] * 5)
+    with pytest.raises(ValueError, match=r"remembers its training texts.*Call fit"):
+        compare_texts(few, new)
+
+
+HOSTILE = "<script>\x1b[31m"
+
+
+def comparison_of(*measures: Measure) -> TextComparison:
+    class Summary:
+        n_rows = 1000
+
+    line = np.linspace([0, 0], [1, 1], 21).T
+    return TextComparison.of(
+        list(measures),
+        level=0.05,
+        n_texts=250,
+        summary=Summary(),  # type: ignore[arg-type]
+        label_shares={HOSTILE: (0.25, 0.5)},
+        unknown_ngrams=[(HOSTILE, 12)],
+        cumulative={"evidence": line},
+    )
+
+
+@pytest.mark.parametrize(
+    ("measure", "advice"),
+    [
+        (Measure("unknown n-grams", 0.1, 0.3, 0.001), "another language"),
+        (Measure("unknown n-grams", 0.3, 0.1, 0.001), "copies"),
+        (Measure("evidence", 3.0, 2.0, 0.001), "say less"),
+        (Measure("evidence", 3.0, 4.0, 0.001), "say more"),
+        (Measure("largest probability", 0.9, 0.7, 0.001), "less certain"),
+        (Measure("label good", 0.3, 0.7, 0.001), "label good"),
+        (Measure("label good", 0.3, 0.4, 0.2), "Nothing to do"),
+    ],
+)
+def test_the_advice_is_about_the_measure_that_differs_most(measure, advice):
+    comparison = comparison_of(Measure("unknown texts", 0.0, 0.0, 0.04), measure)
+    assert comparison.alarm
+    if measure.p_value > 0.05:
+        comparison = comparison_of(measure)
+        assert not comparison.alarm
+    assert advice in comparison.advice
+    assert comparison.advice in str(comparison)
+
+
+def test_views_escape_what_texts_contain():
+    comparison = comparison_of(Measure(f"label {HOSTILE}", 0.25, 0.5, 1e-9))
+    assert repr(comparison) == "<TextComparison of 250 texts: alarm=True>"
+    html = comparison._repr_html_()
+    assert "<script" not in html
+    assert "25.0%</td><td>50.0%</td><td>&lt; 0.0001" in html
+    assert "\x1b" not in html + str(comparison)
+    assert "25.0%  50.0%  < 0.0001" in str(comparison)
+
+
+def test_the_plot_has_a_line_for_each_value(fitted):
+    model, new, _ = fitted[0]
+    ax = compare_texts(model, new).plot(ax=Figure().subplots())
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["no difference", "unknown n-grams", "evidence", "largest probability"]
