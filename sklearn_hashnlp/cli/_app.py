@@ -20,6 +20,7 @@ _COMMANDS = {  # in the order of the help: the module and the function
     "predict": "_predict.predict",
     "test": "_test.evaluate",
     "explain": "_explain.explain",
+    "compare": "_compare.compare",
     "info": "_info.info",
     "export": "_export.export",
     "convert": "_export.convert",
@@ -48,6 +49,7 @@ needed.
   echo "Win!" | hashnlp predict -m spam   predict labels, one text per line
   hashnlp test more.csv --model spam      test a model on labeled texts
   hashnlp explain more.csv --model spam   explain predictions by n-grams
+  hashnlp compare new.txt --model spam    test for drift, without labels
   hashnlp info spam                       describe a model
   hashnlp export -m intents intents.py    export a small model as one file
   hashnlp convert spam.bin -m spam        convert models from or to fastText

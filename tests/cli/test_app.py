@@ -22,7 +22,18 @@ from sklearn_hashnlp.persistence import save_model
 
 from .conftest import small_pipeline
 
-COMMANDS = ["demo", "train", "tune", "predict", "test", "explain", "info", "export", "convert"]
+COMMANDS = [
+    "demo",
+    "train",
+    "tune",
+    "predict",
+    "test",
+    "explain",
+    "compare",
+    "info",
+    "export",
+    "convert",
+]
 
 
 def test_version_and_help(hashnlp: Any) -> None:
@@ -99,7 +110,7 @@ def test_only_the_command_that_is_run_is_imported() -> None:
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["nonsense"], ["-V", "predict"]])
 def test_all_commands_are_known_where_none_is_named(arguments: list[str]) -> None:
     assert app_for(arguments) is app
-    assert len(app.registered_commands) == 9
+    assert len(app.registered_commands) == 10
     assert len(app.registered_groups) == 2
 
 
