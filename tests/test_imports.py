@@ -41,7 +41,7 @@ KERNEL_ROWS = [
 ]
 # and the parts of classifiers/.
 CLASSIFIER_ROWS = [
-    ("_losses",),
+    ("_losses", "_training_summary"),
     ("_calibration", "_labels"),
     ("_base", "_more_classes", "_net", "_sample_weights"),
     ("_net_classifier",),

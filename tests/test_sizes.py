@@ -33,10 +33,10 @@ def test_the_sizes_of_this_tree() -> None:
     assert figures["package: files of the largest folder"] <= 23
     assert figures["package: lines of the longest function"] <= 80  # it fits on two screens
     assert figures["package: lines of code"] < figures["package: lines"]
-    assert figures["package: files"] <= 255
-    assert figures["package: lines"] <= 54_500
+    assert figures["package: files"] <= 272
+    assert figures["package: lines"] <= 56_500
     assert figures["kernels: lines of C++ and Python"] <= 9_400
-    assert figures["benchmarks: lines"] <= 18_600
+    assert figures["benchmarks: lines"] <= 18_900
     assert figures["lines of more than 100 columns"] <= 15  # of a pragma, which ruff does not count
     assert 50 < figures["public names"] <= 80
 

@@ -22,6 +22,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, softmax
 
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss
+from sklearn_hashnlp.classifiers._training_summary import TrainingSummary
 from sklearn_hashnlp.training._optimizer_state import Packed
 from sklearn_hashnlp.training._validation_split import Samples, shared_values
 
@@ -53,6 +54,7 @@ class Calibration:
     )
     # (n_classes,): summed weight of the rows before a label was added; None if none was added
     counts_before: NDArray[np.float64] | None = None
+    summary: TrainingSummary | None = None  # of ``fit``; further training keeps it
 
     @classmethod
     def of(
@@ -72,7 +74,8 @@ class Calibration:
             return new
         counts, n_rows = new.class_counts + earlier.class_counts, new.n_rows + earlier.n_rows
         common = common_columns([new, earlier])
-        return cls(counts, n_rows, earlier.half, *common, counts_before=earlier.counts_before)
+        kept = {"counts_before": earlier.counts_before, "summary": earlier.summary}
+        return cls(counts, n_rows, earlier.half, *common, **kept)
 
     @property
     def n_classes(self) -> int:
@@ -92,7 +95,7 @@ class Calibration:
         names += [] if self.counts_before is None else [_BEFORE]
         return {"rows_seen": self.n_rows, "half": self.half}, {
             name: getattr(self, name) for name in names
-        }
+        } | ({} if self.summary is None else self.summary.to_arrays())
 
     @classmethod
     def from_state(
@@ -135,7 +138,8 @@ class Calibration:
             raise ValueError(
                 f"The length of a row that says half must be a number of at least 0, got {half}."
             )
-        return cls(counts, int(values["rows_seen"]), half, columns, common, before)
+        summary = TrainingSummary.from_arrays(arrays, n_classes)
+        return cls(counts, int(values["rows_seen"]), half, columns, common, before, summary)
 
     def shares_of_scores(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:  # (n_rows,)
         """Return g of rows of some lengths."""
@@ -201,8 +205,7 @@ class Scored(NamedTuple):
 
         ``score`` returns scores and lengths.
         """
-        step = -(-len(some) // min(MAX_ROWS, max(1, _MAX_SCORES // calibration.n_classes)))
-        chosen, n_crops = rows.select(some[:: max(1, step)]), 0
+        chosen, n_crops = rows.select(evenly_chosen(some, calibration.n_classes)), 0
         if len(cropped):
             crops, _ = rows.crops(cropped, calibration.common_columns, seed)
             chosen, n_crops = chosen.joined(crops), len(crops)
@@ -238,6 +241,12 @@ class Scored(NamedTuple):
         if whole and crops:
             weights = np.where(self.is_crop, weights * (_WEIGHT_OF_CROPS * whole / crops), weights)
         return np.asarray(weights / weights.sum())
+
+
+def evenly_chosen(some: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
+    """Return some of the rows, evenly spaced, as many as a fit needs at most."""
+    step = -(-len(some) // min(MAX_ROWS, max(1, _MAX_SCORES // n_classes)))
+    return some[:: max(1, step)]
 
 
 class Numbers(NamedTuple):

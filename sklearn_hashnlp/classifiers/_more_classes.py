@@ -39,10 +39,13 @@ class MoreClasses(NamedTuple):
 
     def calibration(self, known: Calibration) -> Calibration:
         """Return the calibration with counts of zero for new labels."""
-        total = known.class_counts[-1]
+        total, summary = known.class_counts[-1], known.summary
         before = np.zeros(known.n_classes) if known.counts_before is None else known.counts_before
+        if summary is not None:
+            summary = replace(summary, shares=self.rows(summary.shares.T, 0.0).T)
         return replace(
             known,
+            summary=summary,
             class_counts=np.append(self.rows(known.class_counts[:-1], 0.0), total),
             counts_before=self.rows(before, total),
         )

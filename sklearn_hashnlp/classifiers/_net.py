@@ -18,9 +18,11 @@ from sklearn_hashnlp.classifiers._calibration import (
     Calibration,
     Numbers,
     Scored,
+    evenly_chosen,
     fit_calibration,
 )
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, SoftmaxLoss
+from sklearn_hashnlp.classifiers._training_summary import TrainingSummary
 from sklearn_hashnlp.optim import RowwiseAdagrad
 from sklearn_hashnlp.training._batches import Batches
 from sklearn_hashnlp.training._loop import Net
@@ -101,6 +103,18 @@ class ClassifierNet(Net, NeuralNetClassifier):  # type: ignore[misc]  # skorch h
         device.
         """
         return self.score_rows(rows), np.full(len(rows), np.inf)
+
+    def summary(
+        self,
+        rows: Any,
+        left_out: Any,
+        probabilities: NDArray[np.float64],
+        calibration: Calibration,
+        *,
+        in_training: bool,
+    ) -> TrainingSummary | None:
+        """Summarize left-out rows with their probabilities; None for rows without lengths."""
+        return None
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities, for skorch's callbacks."""
@@ -213,6 +227,8 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
 class OutOfBatchScores(UnseenScores):
     """Scores of the first epoch's last rows before training on them, scaled by others' growth."""
 
+    # indices of the scored rows
+    left_out: NDArray[np.int64] | None = None
     # rows that were trained on, and their scores
     seen: tuple[Samples, NDArray[np.float64]] | None = None
 
@@ -227,6 +243,7 @@ class OutOfBatchScores(UnseenScores):
         if max(1, len(self.rows) - n_out_of_batch) <= self.n_seen < len(self.rows):
             rows = self.order[self.n_seen :]
             self._score(net, rows, rows if self.crops else rows[:0])
+            self.left_out = evenly_chosen(rows, self.calibration.n_classes)
             seen = self.rows.select(self.order[: min(self.n_seen, _N_TO_COMPARE)])
             self.seen = seen, net.score_rows(seen)
         self.n_seen += len(batch[0])
@@ -280,6 +297,7 @@ def calibrate_net(
     *,
     calibrate: Calibrate,
     earlier: Calibration | None,  # of a training that was continued
+    remembers: bool,  # whether to keep a summary of rows that it was not trained on
 ) -> None:
     """Fit the probabilities of a trained net, if possible on rows that it was not trained on."""
     loss, options = net.criterion_, dict[str, Any]()
@@ -287,6 +305,9 @@ def calibrate_net(
         options["earlier"] = Numbers(loss.inverse_temperature, earlier.half)
         options["n_earlier"] = min(earlier.n_rows, MAX_ROWS)
     scored = None if unseen is None else unseen.scored(net)
+    left_out = None
+    if scored is not None and isinstance(unseen, OutOfBatchScores) and unseen.left_out is not None:
+        left_out = rows.select(unseen.left_out)
     if scored is None and (calibrate or loss.needs_temperature):
         if not calibrate or valid_rows is None:
             # Nearly all training rows are predicted correctly: smooth more, by a row per class.
@@ -294,13 +315,23 @@ def calibrate_net(
                 "n_uniform": calibration.n_classes,
                 "keeps_temperature": not loss.needs_temperature,
             }
-        rows = rows if valid_rows is None else valid_rows
-        some = np.arange(len(rows))
+        scored_rows = rows if valid_rows is None else valid_rows
+        some = np.arange(len(scored_rows))
         cropped = some if calibrate == "auto" and net.has_lengths else some[:0]
         score = partial(net.scores_and_lengths, calibration=calibration)
-        scored = Scored.by(score, rows, some, cropped, calibration, len(net.history))
-    if scored is not None:
-        fit_calibration(loss, calibration, scored, **options)
+        scored = Scored.by(score, scored_rows, some, cropped, calibration, len(net.history))
+        if calibrate and valid_rows is not None:
+            left_out = valid_rows.select(evenly_chosen(some, calibration.n_classes))
+    if scored is None:
+        return
+    fit_calibration(loss, calibration, scored, **options)
+    if left_out is not None and remembers:
+        whole = scored.select(~scored.is_crop)
+        scores = calibration.shifted(loss, whole.scores, whole.lengths)
+        in_training = valid_rows is None
+        calibration.summary = net.summary(
+            rows, left_out, loss.probabilities(scores), calibration, in_training=in_training
+        )
 
 
 def _centered(loss: Loss, scores: NDArray[np.float64]) -> NDArray[np.float64]:

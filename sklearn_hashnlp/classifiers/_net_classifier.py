@@ -333,7 +333,14 @@ class NetClassifier(ScoringClassifier, FittedNet):
             net.rows_per_step = net.rows_per_step or settings.batch_size
             net.check_scores(rows)
             calibrate_net(
-                net, calibration, rows, held_out, unseen, calibrate=calibrate, earlier=earlier
+                net,
+                calibration,
+                rows,
+                held_out,
+                unseen,
+                calibrate=calibrate,
+                earlier=earlier,
+                remembers=not (continues or settings.partial),
             )
         return keep(self)
 

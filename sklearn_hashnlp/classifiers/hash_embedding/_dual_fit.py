@@ -20,7 +20,9 @@ from sklearn_hashnlp._idf import mean_idf, smoothed_idf
 from sklearn_hashnlp._threads import map_in_order, run_beside
 from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, fit_calibration
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
+from sklearn_hashnlp.classifiers._training_summary import TrainingSummary
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
+from sklearn_hashnlp.classifiers.hash_embedding._known_columns import Frequencies, summarize
 from sklearn_hashnlp.classifiers.hash_embedding._model import (
     DIVERGENCE,
     HashEmbeddingModel,
@@ -70,6 +72,7 @@ _THREADS = 2  # the same number as for stochastic gradients
 _MAX_FOLD_ROWS = 5000
 _MIN_FOLD_ROWS = 30
 _ROWS_TO_CHECK = 32
+_SUMMARIZED_ROWS = 3000  # more take time, and a summary is hardly more certain
 
 
 def n_dual_epochs(n_rows: int, n_hashes: int = 1) -> int:
@@ -215,6 +218,7 @@ class LeftOut(NamedTuple):
     scores: NDArray[np.float64]  # (n, n_classes)
     sizes: NDArray[np.float64] | None  # (n,)
     n_whole: int
+    n_folds: int  # models; each one scores every n_folds-th row
 
 
 Crop: TypeAlias = Callable[[NDArray[np.int64]], tuple[LinearProblem, NDArray[np.int64]]]
@@ -267,7 +271,7 @@ def choose_settings(
     weights, bias = minimized(train, best.strength, seed, n_epochs)
     before = valid.scores(weights + np.float32(best.share) * train.log_odds(), bias)
     growth = _growth(before, scores[: len(rows)][fold_of == 0], n_rows / len(rows))
-    return best, LeftOut(rows[index], growth * scores, left_out.sizes, len(rows))
+    return best, LeftOut(rows[index], growth * scores, left_out.sizes, len(rows), _FOLDS)
 
 
 def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float) -> float:
@@ -310,7 +314,7 @@ def choose_strength(
     good = np.flatnonzero(correct >= correct.max() - _NOISE * np.sqrt(np.square(costs).sum()))
     settings = Settings(_STRENGTHS_OF_MANY_ROWS[good[-1]], _SHARE_OF_MANY_ROWS)  # the largest
     left_out, sizes = score(settings.strength, problem.take(np.sort(others)))
-    return settings, LeftOut(some[index], left_out, sizes, len(some))
+    return settings, LeftOut(some[index], left_out, sizes, len(some), 1)
 
 
 class Minimum(NamedTuple):
@@ -395,16 +399,20 @@ def fit_dual(
     optimizer = curvature_state(linear, problem, rows, located, learning_rate, rows_per_step)
     state: dict[str, Any] = {"rows_per_step": rows_per_step, "optimizer": optimizer}
     model = HashEmbeddingModel.of_linear(architecture, linear, loss, calibration, **state)
-    _fit_probabilities(model, rows, minimum.left_out, seed, calibrate)
+    is_idf = divisor is not None
+    _fit_probabilities(model, rows, located, minimum.left_out, seed, calibrate, is_idf=is_idf)
     return DualFit(model, minimum, divisor)
 
 
 def _fit_probabilities(
     model: HashEmbeddingModel,
     rows: SparseRows,
+    located: Located,
     left_out: LeftOut | None,
     seed: int,
     calibrate: Calibrate,
+    *,
+    is_idf: bool,  # whether the importance weights are inverse document frequencies
 ) -> None:
     """Fit the probabilities to left-out rows if there are any."""
     calibration = model.calibration
@@ -414,6 +422,7 @@ def _fit_probabilities(
         is_crop = np.arange(len(weights)) >= left_out.n_whole
         scored = Scored(rows.targets[left_out.rows], weights, left_out.scores, lengths, is_crop)
         fit_calibration(model.loss, calibration, scored)
+        calibration.summary = _summary(model, rows, located, left_out, scored, is_idf=is_idf)
         return
 
     def score(some: SparseRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -427,6 +436,32 @@ def _fit_probabilities(
     )
     # Nearly all training rows are predicted correctly: smooth more, by a row per class.
     fit_calibration(model.loss, calibration, scored, n_uniform=calibration.n_classes)
+
+
+def _summary(
+    model: HashEmbeddingModel,
+    rows: SparseRows,
+    located: Located,
+    left_out: LeftOut,
+    scored: Scored,
+    *,
+    is_idf: bool,
+) -> TrainingSummary:
+    """Summarize the rows of the cross-validation."""
+    n_rows = min(left_out.n_whole, _SUMMARIZED_ROWS)  # they are in random order
+    whole = scored.select(slice(n_rows))
+    scores = model.calibration.shifted(model.loss, whole.scores, whole.lengths)
+    tables, of_rows = model.tables, None
+    if is_idf:
+        of_rows = np.zeros(len(tables.known), dtype=np.int32)
+        of_rows[located.table_rows] = np.bincount(located.rows)
+    return summarize(
+        tables,
+        Frequencies.of(model.architecture, tables, rows, of_rows),
+        rows.select(left_out.rows[:n_rows]),
+        model.loss.probabilities(scores),
+        fold_of=np.arange(n_rows) % left_out.n_folds,
+    )
 
 
 def curvature_state(

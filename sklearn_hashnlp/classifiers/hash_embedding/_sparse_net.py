@@ -18,12 +18,14 @@ from sklearn_hashnlp._threads import map_in_order
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._losses import Loss, SoftmaxLoss, TreeLoss, make_loss
 from sklearn_hashnlp.classifiers._net import PREDICT_ROWS, ClassifierNet
+from sklearn_hashnlp.classifiers._training_summary import TrainingSummary
 from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import (
     CompiledStep,
     supports_compiled_step,
 )
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import NEW_STEP
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
+from sklearn_hashnlp.classifiers.hash_embedding._known_columns import Frequencies, summarize
 from sklearn_hashnlp.classifiers.hash_embedding._model import (
     DIVERGENCE,
     HashEmbeddingModel,
@@ -179,6 +181,27 @@ class SparseNet(ClassifierNet):
                 return scored.scores, scored.lengths
             vectors, lengths = self.embedded(rows, tables)
             return self.score_rows(rows, vectors), lengths
+
+    def summary(
+        self,
+        rows: SparseRows,
+        left_out: SparseRows,
+        probabilities: NDArray[np.float64],
+        calibration: Calibration,
+        *,
+        in_training: bool,
+    ) -> TrainingSummary | None:
+        """Summarize left-out rows with their probabilities."""
+        bag = self.host_bag()
+        tables = bag._replace(base=base_of(bag, calibration))
+        architecture, of_rows = self.architecture(), self.document_frequencies
+        return summarize(
+            tables,
+            Frequencies.of(architecture, tables, rows, of_rows),
+            left_out,
+            probabilities,
+            in_training=in_training,
+        )
 
     @contextmanager
     def _unknown_if_untrained(self, rows: SparseRows) -> Iterator[None]:

@@ -1,0 +1,134 @@
+"""Which columns of rows a model knows, how much these say, and a summary of left-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sklearn_hashnlp._idf import smoothed_idf
+from sklearn_hashnlp.classifiers._training_summary import TrainingSummary
+from sklearn_hashnlp.classifiers.hash_embedding._model import score_rows
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import MAX_COLUMNS, SparseRows
+from sklearn_hashnlp.kernels.embeddings._hash_ids import locate_ids
+from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
+
+_RARE = 1000  # training rows; of more frequent columns one row does not change the weight
+
+
+class Frequencies(NamedTuple):
+    """Document frequencies in the training, to find the columns that other training rows have."""
+
+    of_rows: NDArray[np.int32]  # of rows of the importance table
+    of_slots: NDArray[np.int32]  # of rows of the pool
+    n_rows: int
+    are_weights: bool  # whether importance weights started as inverse document frequencies
+    # Whether rows that no column of the training has are zero in the tables: else all are known.
+    by_rows: bool
+    by_slots: bool
+
+    @classmethod
+    def of(
+        cls,
+        architecture: Mapping[str, Any],
+        tables: LinearModel,
+        rows: SparseRows,
+        of_rows: NDArray[np.int32] | None = None,
+    ) -> Frequencies:
+        """Count training rows; ``of_rows``, if there are some, are inverse importance weights."""
+        table_rows, slots = _located(tables, rows)
+        is_zero = not architecture["pool_std"]
+        has_importance = tables.importance is not None
+        counts = (
+            np.bincount(table_rows, minlength=len(tables.known)).astype(np.int32)
+            if of_rows is None
+            else of_rows
+        )
+        return cls(
+            counts,
+            np.bincount(slots.reshape(-1), minlength=len(tables.pool)).astype(np.int32),
+            len(rows),
+            are_weights=of_rows is not None,
+            by_rows=has_importance and architecture["importance_init"] == 0,
+            by_slots=is_zero and not (has_importance and architecture["append_weight"]),
+        )
+
+    def in_others(
+        self, table_rows: NDArray[np.int32], slots: NDArray[np.int32]
+    ) -> NDArray[np.bool_]:
+        """Return which columns of training rows would be known without their own row."""
+        found = np.ones(len(table_rows), dtype=np.bool_)
+        if self.by_rows:
+            found &= self.of_rows[table_rows] > 1
+        if self.by_slots:
+            found &= (self.of_slots[slots] > 1).any(axis=1)
+        return found
+
+    def factors(self, table_rows: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Return the factors of weights of columns of training rows without their own row."""
+        every = np.arange(1, _RARE + 1)
+        factors = smoothed_idf(every - 1, self.n_rows - 1) / smoothed_idf(every, self.n_rows)
+        of_frequency = np.append(1.0, factors).astype(np.float32)
+        return of_frequency[np.minimum(self.of_rows[table_rows], _RARE)]
+
+
+class KnownColumns(NamedTuple):
+    """The known columns of rows: those with weights, from a training row that has them."""
+
+    is_known: NDArray[np.bool_]  # (n_values,)
+    unknown_shares: NDArray[np.float64]  # (n_rows,): of the columns of each row
+    lengths: NDArray[np.float64]  # (n_rows,): of the known columns, see :class:`Calibration`
+
+    @classmethod
+    def of(
+        cls, tables: LinearModel, rows: SparseRows, training: Frequencies | None = None
+    ) -> KnownColumns:
+        """Find the known columns of new rows or, without their own row, of training rows."""
+        (table_rows, slots), data = _located(tables, rows), rows.data
+        if training is None:
+            is_known = np.asarray(tables.known[table_rows].any(axis=1))
+            if not (tables.importance is not None and tables.spec.append_weight):
+                is_known &= tables.pool[slots].any(axis=(1, 2))
+        else:
+            is_known = training.in_others(table_rows, slots)
+            if training.are_weights:
+                data = data * training.factors(table_rows)
+        n_known, n_values = np.concatenate([[0], np.cumsum(is_known)])[rows.indptr], rows.indptr
+        known = csr_array(
+            (data[is_known], rows.indices[is_known], n_known), shape=(len(rows), MAX_COLUMNS)
+        )
+        shares = 1 - np.diff(n_known) / np.maximum(np.diff(n_values), 1)
+        shares[np.diff(n_values) == 0] = 0.0
+        return cls(is_known, shares, score_rows(tables, SparseRows(known)).lengths)
+
+
+def _located(
+    tables: LinearModel, rows: SparseRows
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:  # (n_values,), (n_values, k)
+    """Return the rows of the importance table and of the pool of each value."""
+    sizes = len(tables.known), len(tables.pool)
+    return locate_ids(rows.indices, tables.constants, *sizes, tables.spec.layout.variant)
+
+
+def summarize(
+    tables: LinearModel,  # with the squared length of what all training rows have
+    frequencies: Frequencies,
+    left_out: SparseRows,
+    probabilities: NDArray[np.float64],  # (n_left_out, n_classes)
+    *,
+    fold_of: NDArray[np.int64] | None = None,  # the model that predicted each left-out row
+    in_training: bool = True,  # whether the left-out rows are training rows of the final model
+) -> TrainingSummary:
+    """Summarize left-out rows."""
+    known = KnownColumns.of(tables, left_out, frequencies if in_training else None)
+    values = np.stack([known.unknown_shares, known.lengths, probabilities.max(axis=1)], axis=1)
+    return TrainingSummary.of(
+        values,
+        probabilities,
+        np.zeros(len(left_out), dtype=np.int64) if fold_of is None else fold_of,
+        frequencies.of_rows,
+        frequencies.n_rows,
+    )
