@@ -13,7 +13,7 @@ likelihood of the labels of left-out rows and of crops of them, see :meth:`Spars
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -74,8 +74,8 @@ class Calibration:
             return new
         counts, n_rows = new.class_counts + earlier.class_counts, new.n_rows + earlier.n_rows
         common = common_columns([new, earlier])
-        kept = {"counts_before": earlier.counts_before, "summary": earlier.summary}
-        return cls(counts, n_rows, earlier.half, *common, **kept)
+        new = cls(counts, n_rows, earlier.half, *common)
+        return replace(new, counts_before=earlier.counts_before, summary=earlier.summary)
 
     @property
     def n_classes(self) -> int:

@@ -197,3 +197,14 @@ def test_the_plot_has_a_line_for_each_value(fitted):
     ax = compare_texts(model, new).plot(ax=Figure().subplots())
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == ["no difference", "unknown n-grams", "evidence", "largest probability"]
+
+
+def test_labels_that_were_added_later_have_no_share_in_training(fitted, tmp_path):
+    model, new, unknown = fitted[0]
+    save_model(model, tmp_path / "first")
+    model = load_model(tmp_path / "first")
+    model.partial_fit(unknown, [LEFT_OUT] * len(unknown), classes=[*model.classes_, LEFT_OUT])
+    save_model(model, tmp_path / "second")
+    found = compare_texts(load_model(tmp_path / "second"), new)
+    before, _ = found.label_shares[LEFT_OUT]
+    assert before == 0

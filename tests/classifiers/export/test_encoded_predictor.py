@@ -260,15 +260,13 @@ def _any_exported(any_model: Any, tmp_path_factory: pytest.TempPathFactory) -> P
 def test_weights_that_come_with_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_4_bits(tmp_path / "english")
-    provenance = tmp_path / "english" / "provenance.json"
-    provenance.write_text(json.dumps({"version": "1", "sha256": "0"}))
-    package = import_module("sklearn_hashnlp.sentences._pretrained")
-    monkeypatch.setattr(package, "_FOLDER", tmp_path)
-    monkeypatch.setattr(package, "_loaded", package._loaded.__wrapped__)
     model = TextClassifier(pretrained="english", **SMALL).fit(TEXTS, LABELS, unlabeled=TEXTS)
     check(model, tmp_path)
-    provenance.write_text(json.dumps({"version": "2", "sha256": "0"}))
+    package = import_module("sklearn_hashnlp.sentences._pretrained_weights")
+    other = {"name": "english", "version": "0", "sha256": "0"}
+    for module in (package, import_module("sklearn_hashnlp.classifiers.export._encoder_model")):
+        monkeypatch.setattr(module, "reference_of", lambda name: other)
+    monkeypatch.setattr(package, "loaded_encoder", package.loaded_encoder.__wrapped__)
     with pytest.raises(ModelFormatError, match="trained with version 1 of the encoder 'english'"):
         load_model(tmp_path / "model", predict_only=True)
 
