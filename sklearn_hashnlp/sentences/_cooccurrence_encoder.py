@@ -67,13 +67,13 @@ class CooccurrenceEncoder(NgramVectors, BaseEstimator):
     --------
     >>> from sklearn_hashnlp.sentences import CooccurrenceEncoder
     >>> texts = [
-    ...     "the cat purrs",
-    ...     "a cat sleeps and purrs",
-    ...     "shares fell",
-    ...     "investors sold shares",
+    ...     "cats purr and cats sleep",
+    ...     "kittens sleep and kittens purr",
+    ...     "shares rose and shares fell",
+    ...     "stocks fell and stocks rose",
     ... ] * 9
     >>> encoder = CooccurrenceEncoder(n_components=2).fit(texts)
-    >>> near, far = encoder.similarity(["cat", "cat"], ["purrs", "shares"])
+    >>> near, far = encoder.similarity(["cats"] * 2, ["kittens", "shares"])
     >>> bool(near > far)
     True
     """
