@@ -7,7 +7,7 @@ import pytest
 from tests.places import IDEAS, ROOT, Idea, places
 
 LIMITS = {
-    "how much a text says": 8,
+    "how much a text says": 10,
     "may a training continue?": 3,
     "a reader of the tables of a saved text model": 2,
     "a cross-validation of the linear model": 1,

@@ -26,7 +26,7 @@ def test_unlabeled_texts_tell_what_new_words_mean():
     model = TextClassifier(**SMALL).fit(TEXTS, LABELS, unlabeled=iter(UNLABELED))
     assert model.predict(UNSEEN).tolist() == ["pet", "pet", "money", "money"]
     alone = TextClassifier(**SMALL).fit(TEXTS, LABELS)
-    assert np.ptp(alone.decision_function(UNSEEN)) < np.ptp(model.decision_function(UNSEEN)) / 3
+    assert np.abs(alone.decision_function(UNSEEN)).max() < 0.3
     # the same as an encoder that was fitted to the labeled and unlabeled texts before
     encoder = CooccurrenceEncoder().fit(TEXTS + UNLABELED)
     before = TextClassifier(pretrained=encoder, **SMALL).fit(TEXTS, LABELS)
