@@ -22,10 +22,14 @@ from sklearn_hashnlp import (
     save_model,
 )
 from sklearn_hashnlp.classifiers import EmbeddingTables, merge_classifiers
+from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._labels import Labels
 from sklearn_hashnlp.classifiers._more_classes import MoreClasses
+from sklearn_hashnlp.classifiers._sample_weights import weights_of_batch
 from sklearn_hashnlp.classifiers.hash_embedding._more_outputs import _with_leaves
+from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.datasets import load_labelled, load_stdlib_docstrings
+from sklearn_hashnlp.training._optimizers import read_state
 from sklearn_hashnlp.trees import balanced_tree
 from tests.trainings import SEEDS, assert_as_good, assert_same_bits
 
@@ -88,10 +92,12 @@ def raw_scores(model, matrix):
 def test_added_labels_are_improbable_and_change_no_other_score(name):
     known, more = (dense_if_needed(name, matrix) for matrix in (X, MORE))
     model = make(name).fit(known, Y)
-    before = raw_scores(model, known)
+    before, state = raw_scores(model, known), read_state(model.net_.module_, model.net_.optimizer_)
     model._add_labels(Labels(NAMES, multilabel=False), model._labels, model._rows(more))
     after = raw_scores(model, known)
     assert model.classes_.tolist() == NAMES.tolist()
+    kept = read_state(model.net_.module_, model.net_.optimizer_)
+    assert kept.parameters.keys() == state.parameters.keys() > set()
     is_new = np.isin(NAMES, NEW)
     # constant: zero, but log-probabilities are those of one decision more
     change = after[:, ~is_new] - before
@@ -123,6 +129,18 @@ def test_added_labels_are_learned_whatever_trained_the_model(name, how, tmp_path
     nothing = np.zeros((1, known.shape[1]), np.float32)
     if name != "SGNN":  # rows of bits have no length
         assert model.predict_proba(csr_array(nothing))[0] == pytest.approx(shares, abs=0.01)
+
+
+def test_the_share_of_an_added_label_is_that_since_it_was_added():
+    known = Calibration(np.array([60.0, 40.0, 100.0]), 100)
+    wider = MoreClasses(np.array([0, -1, 1])).calibration(known)
+    assert wider.usual_shares.tolist() == [0.6, 0.0, 0.4]
+    part = SparseRows(csr_array(np.ones((10, 1), np.float32)), np.array([0] * 4 + [1] * 5 + [2]))
+    both = Calibration.of(part, 3, wider)
+    assert both.usual_shares == pytest.approx([64 / 110, 5 / 10, 41 / 110])
+    weights = weights_of_batch(part, both.usual_shares)
+    assert weights[4:9] == pytest.approx(np.ones(5))
+    assert weights[0] > 1
 
 
 @pytest.mark.parametrize("name", ["dual", "adam", "tree", "SGNN"])
