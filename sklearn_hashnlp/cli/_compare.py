@@ -30,8 +30,8 @@ def compare(
       hashnlp compare --model spam today.txt --json | jq .alarm
 
     FILE is read as by hashnlp predict, and should have some hundreds of texts. Printed are the
-    shares of texts and of n-grams that the model does not know, how much the texts say, the label
-    whose share has changed most, and the mean of the largest probability, each beside that of
+    shares of texts and of n-grams that the model does not know, the lengths of their rows, the
+    label whose share has changed most, and the mean of the largest probability, each beside that of
     training texts with a p-value; the unknown n-grams that most texts have; and advice.
 
     --quiet prints "drift" or "no drift". The exit code is 0 in both cases.

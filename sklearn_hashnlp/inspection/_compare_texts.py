@@ -37,7 +37,7 @@ def compare_texts(model: Any, texts: Iterable[str], *, level: float = 0.05) -> T
     A model that was trained by ``fit`` remembers a few quantiles of training texts that were left
     out of the training when their labels were predicted. New texts are compared with them: the
     share of texts and of n-grams that the model does not know, an unknown n-gram that many of them
-    have, how much the texts say, the shares of the predicted labels, and the mean of the largest
+    have, the lengths of their rows, the expected shares of the labels, and the mean of the largest
     probability.
 
     Parameters
@@ -97,7 +97,7 @@ def compare_texts(model: Any, texts: Iterable[str], *, level: float = 0.05) -> T
     >>> comparison.alarm
     True
     >>> comparison.measures[3].name
-    'evidence'
+    'row length'
     """
     classifier, steps = _steps_of(model)
     if not 0 < level < 1:
@@ -181,7 +181,7 @@ def _measures(
             largest_count / n_texts,
             p_recurring,
         ),
-        _of_value("evidence", summary, 1, values, counts),
+        _of_value("row length", summary, 1, values, counts),
         Measure(f"label {classes[label]}", *list(shares.values())[label], float(p_labels[label])),
         Measure("largest probability", summary.mean(2), float(values[:, 2].mean()), p_top),
     ]
@@ -226,7 +226,7 @@ def _cumulative(
     summary: TrainingSummary, counts: NDArray[np.int64]
 ) -> dict[str, NDArray[np.float64]]:
     """Return for each value the cumulative shares of training texts and of new texts."""
-    names = ("unknown n-grams", "evidence", "largest probability")
+    names = ("unknown n-grams", "row length", "largest probability")
     sums = [np.cumsum(one, axis=1) for one in (summary.counts, counts)]
     start = np.zeros((2, 1))
     return {

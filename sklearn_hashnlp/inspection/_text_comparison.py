@@ -29,8 +29,8 @@ class Measure(NamedTuple):
     p_value: float  # corrected for the number of measures
 
     def formatted(self) -> tuple[str, str, str, str]:
-        """Return the fields as text: shares as percentages, the evidence as a number."""
-        pattern = "{:.2f}" if self.name == "evidence" else "{:.1%}"
+        """Return the fields as text: shares as percentages, the row length as a number."""
+        pattern = "{:.2f}" if self.name == "row length" else "{:.1%}"
         p_value = f"{self.p_value:.4f}" if self.p_value >= _SMALLEST_P else f"< {_SMALLEST_P:.4f}"
         return self.name, pattern.format(self.training), pattern.format(self.new), p_value
 
@@ -49,11 +49,12 @@ class TextComparison:
         Name, value in training, value now, and p-value, corrected for the number of measures:
         ``"unknown texts"``, the share of the texts without a known n-gram; ``"unknown n-grams"``,
         the mean share of a text's n-grams, the columns of a pretrained model counting as known;
-        ``"unknown n-gram of most texts"``, the share of the texts that have it; ``"evidence"``, how
-        much a text says, the mean length of its known n-grams; ``"label ..."``, the share of the
-        predicted label with the smallest p-value; ``"largest probability"``, its mean.
+        ``"unknown n-gram of most texts"``, the share of the texts that have it; ``"row length"``,
+        the mean length of the rows of known n-grams, which is what the texts say; ``"label ..."``,
+        the share of the label with the smallest p-value; ``"largest probability"``, its mean.
     label_shares : dict of label to (float, float)
-        The share of the texts with this predicted label, in training and now.
+        The expected share of the texts with this label, the mean of its probability, in training
+        and now.
     unknown_ngrams : list of (str, int)
         At most ten n-grams that the model does not know, with the number of new texts that have
         them.
@@ -132,8 +133,8 @@ class TextComparison:
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the cumulative shares of new texts against those of training texts.
 
-        The values are the share of unknown n-grams, the evidence and the largest probability. Texts
-        like those of the training are on the diagonal; above it values are smaller now.
+        The values are the share of unknown n-grams, the row length and the largest probability.
+        Texts like those of the training are on the diagonal; above it values are smaller now.
 
         Parameters
         ----------
@@ -195,7 +196,7 @@ class TextComparison:
         unknown = f"<p>Unknown n-grams of most texts: {ngrams}</p>" if ngrams else ""
         return (
             f"<div><p><b>{escape(self._headline())}</b></p><table>{head}{body}</table>{unknown}"
-            f"<p>{escape(self.advice)}</p><details><summary>Predicted labels</summary>"
+            f"<p>{escape(self.advice)}</p><details><summary>Expected shares of labels</summary>"
             f"<table>{labels}</table></details></div>"
         )
 
@@ -221,7 +222,7 @@ def _advice(differing: list[Measure]) -> str:
             "or of a new topic? Label some of them and call partial_fit, or fit again; a new label "
             "needs a new fit."
         )
-    if worst.name == "evidence":
+    if worst.name == "row length":
         more = "more" if worst.new > worst.training else "less"
         return (
             f"The texts say {more} than those of the training: look whether they are cut, joined "
@@ -233,6 +234,6 @@ def _advice(differing: list[Measure]) -> str:
             "probability, and call partial_fit or fit again."
         )
     return (
-        f"The predicted {visible(worst.name)} has another share than in training: label some texts "
+        f"The {visible(worst.name)} has another share than in training: label some texts "
         "to see whether their topics or the errors have changed."
     )

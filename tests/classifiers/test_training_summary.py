@@ -34,7 +34,8 @@ def make_texts(n_texts=N_TEXTS, seed=0):
 
 
 def make_model(**parameters):
-    classifier = HashEmbeddingClassifier(n_buckets=2**18, n_embeddings=2**18, **parameters)
+    sizes = {"n_buckets": 2**18, "n_embeddings": 2**18}
+    classifier = HashEmbeddingClassifier(**(sizes | parameters))
     return TextClassifier(features="words", classifier=classifier, random_state=0)
 
 
@@ -49,6 +50,7 @@ def columns_of(model, texts):
 
 MODELS = {
     "dual": {"loss": "hinge", "n_hashes": 1},
+    "small pool": {"loss": "hinge", "n_hashes": 1, "n_buckets": 256},
     "two hashes": {"loss": "hinge", "n_hashes": 2},
     "paper": {"loss": "hinge", "variant": "paper"},
     "standard": {"loss": "hinge", "variant": "standard"},

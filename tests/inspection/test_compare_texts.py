@@ -89,7 +89,7 @@ def test_measures_are_those_of_the_predictions(fitted):
     np.testing.assert_allclose(list(shares.values()), probabilities.mean(axis=0))
     classifier = model.pipeline_[-1]
     lengths = classifier._model.lengths(classifier._rows(model.pipeline_[0].transform(new)))
-    assert measures["evidence"].new == pytest.approx(lengths.mean())
+    assert measures["row length"].new == pytest.approx(lengths.mean())
     for name, texts in comparison.cumulative.items():
         assert texts.shape == (2, 21), name
         assert (texts[:, 0] == 0).all()
@@ -154,7 +154,7 @@ def comparison_of(*measures: Measure) -> TextComparison:
         summary=Summary(),  # type: ignore[arg-type]
         label_shares={HOSTILE: (0.25, 0.5)},
         unknown_ngrams=[(HOSTILE, 12)],
-        cumulative={"evidence": line},
+        cumulative={"row length": line},
     )
 
 
@@ -163,8 +163,8 @@ def comparison_of(*measures: Measure) -> TextComparison:
     [
         (Measure("unknown n-grams", 0.1, 0.3, 0.001), "another language"),
         (Measure("unknown n-grams", 0.3, 0.1, 0.001), "copies"),
-        (Measure("evidence", 3.0, 2.0, 0.001), "say less"),
-        (Measure("evidence", 3.0, 4.0, 0.001), "say more"),
+        (Measure("row length", 3.0, 2.0, 0.001), "say less"),
+        (Measure("row length", 3.0, 4.0, 0.001), "say more"),
         (Measure("largest probability", 0.9, 0.7, 0.001), "less certain"),
         (Measure("label good", 0.3, 0.7, 0.001), "label good"),
         (Measure("label good", 0.3, 0.4, 0.2), "Nothing to do"),
@@ -194,7 +194,7 @@ def test_the_plot_has_a_line_for_each_value(fitted):
     model, new, _ = fitted[0]
     ax = compare_texts(model, new).plot(ax=Figure().subplots())
     names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == ["no difference", "unknown n-grams", "evidence", "largest probability"]
+    assert names == ["no difference", "unknown n-grams", "row length", "largest probability"]
 
 
 def test_labels_that_were_added_later_have_no_share_in_training(fitted, tmp_path):
