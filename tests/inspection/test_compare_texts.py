@@ -123,6 +123,14 @@ def test_words_of_several_labels_and_characters():
     assert comparison.unknown_ngrams[0][1] == 60
 
 
+def test_unknown_ngrams_are_of_words_where_words_are_counted():
+    texts, labels = (part[:400] for part in read())
+    model = TextClassifier(features="words+characters", max_epochs=2, random_state=0)
+    model.fit(texts, labels)
+    unknown = dict(compare_texts(model, ["жук муха"] * 30).unknown_ngrams)
+    assert unknown == {"жук": 30, "муха": 30, "жук муха": 30}
+
+
 def test_what_cannot_be_compared_is_named(fitted):
     model, new, _ = fitted[0]
     with pytest.raises(ValueError, match="compare_texts needs at least 20 texts, got 1"):

@@ -55,7 +55,7 @@ def test_alarms_are_false_seldom_and_raised_by_another_language(name):
     assert n_raised >= 18
 
 
-@pytest.mark.parametrize("name", ["sst2", "ag_news"])  # others have many texts of three words
+@pytest.mark.parametrize("name", ["ag_news"])  # texts of others are not much longer
 def test_alarms_are_raised_by_texts_that_are_cut(name):
     n_raised = 0
     for model, new, _ in splits(name):

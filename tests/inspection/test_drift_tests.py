@@ -59,6 +59,16 @@ def test_a_mean_of_the_same_kind_is_seldom_lower(of_model, n_folds):
     assert p_of_lower_mean(np.full(n_folds, 0.8), sizes, 0.2, lower + 0.2) > 0.9
 
 
+def test_the_variance_between_folds_counts():
+    folds, sizes, new = np.array([0.7, 0.8, 0.84]), np.array([90, 100, 110]), np.full(50, 0.6)
+    of_row, between = 0.3**2, np.var(folds, ddof=1)
+    of_fold = of_row * np.mean(1 / sizes)
+    variance = of_row / 50 + of_fold / 3 + (4 / 3) * (between - of_fold)
+    degrees = 2 * (variance / (4 / 3 * between)) ** 2
+    expected = stats.t.cdf((0.6 - folds.mean()) / np.sqrt(variance), degrees)
+    assert p_of_lower_mean(folds, sizes, 0.3, new) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("of_model", [0.0, 0.05])
 def test_shares_of_the_same_kind_seldom_differ(of_model):
     """A frequent text moves from one label to another by a change of the model."""
