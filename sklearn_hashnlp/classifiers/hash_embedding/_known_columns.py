@@ -26,9 +26,9 @@ class Frequencies(NamedTuple):
     of_slots: NDArray[np.int32]  # of rows of the pool
     n_rows: int
     are_weights: bool  # whether importance weights started as inverse document frequencies
-    # Whether rows that no column of the training has are zero in the tables: else all are known.
-    by_rows: bool
-    by_slots: bool
+    # Whether rows of the tables are zero that no column of the training has.
+    by_rows: bool  # of the table by which columns are known; else all are
+    by_slots: bool  # of the pool; else all columns count for the length
 
     @classmethod
     def of(
@@ -52,20 +52,9 @@ class Frequencies(NamedTuple):
             np.bincount(slots.reshape(-1), minlength=len(tables.pool)).astype(np.int32),
             len(rows),
             are_weights=of_rows is not None,
-            by_rows=has_importance and architecture["importance_init"] == 0,
+            by_rows=architecture["importance_init"] == 0 if has_importance else is_zero,
             by_slots=is_zero and not (has_importance and architecture["append_weight"]),
         )
-
-    def in_others(
-        self, table_rows: NDArray[np.int32], slots: NDArray[np.int32]
-    ) -> NDArray[np.bool_]:
-        """Return which columns of training rows would be known without their own row."""
-        found = np.ones(len(table_rows), dtype=np.bool_)
-        if self.by_rows:
-            found &= self.of_rows[table_rows] > 1
-        if self.by_slots:
-            found &= (self.of_slots[slots] > 1).any(axis=1)
-        return found
 
     def factors(self, table_rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return the factors of weights of columns of training rows without their own row."""
@@ -76,7 +65,10 @@ class Frequencies(NamedTuple):
 
 
 class KnownColumns(NamedTuple):
-    """The known columns of rows: those with weights, from a training row that has them."""
+    """The known columns of rows: those that a training row has.
+
+    A column of a training row may have no weights: it is known, but does not count for the length.
+    """
 
     is_known: NDArray[np.bool_]  # (n_values,)
     unknown_shares: NDArray[np.float64]  # (n_rows,): of the columns of each row
@@ -87,22 +79,29 @@ class KnownColumns(NamedTuple):
         cls, tables: LinearModel, rows: SparseRows, training: Frequencies | None = None
     ) -> KnownColumns:
         """Find the known columns of new rows or, without their own row, of training rows."""
-        (table_rows, slots), data = _located(tables, rows), rows.data
-        if training is None:
-            is_known = np.asarray(tables.known[table_rows].any(axis=1))
-            if not (tables.importance is not None and tables.spec.append_weight):
-                is_known &= tables.pool[slots].any(axis=(1, 2))
-        else:
-            is_known = training.in_others(table_rows, slots)
-            if training.are_weights:
-                data = data * training.factors(table_rows)
-        n_known, n_values = np.concatenate([[0], np.cumsum(is_known)])[rows.indptr], rows.indptr
-        known = csr_array(
-            (data[is_known], rows.indices[is_known], n_known), shape=(len(rows), MAX_COLUMNS)
-        )
-        shares = 1 - np.diff(n_known) / np.maximum(np.diff(n_values), 1)
-        shares[np.diff(n_values) == 0] = 0.0
-        return cls(is_known, shares, score_rows(tables, SparseRows(known)).lengths)
+        table_rows, slots = _located(tables, rows)
+        is_known = np.asarray(tables.known[table_rows].any(axis=1))
+        said = rows
+        if training is not None:
+            says = np.ones_like(is_known)
+            if training.by_rows:
+                is_known &= training.of_rows[table_rows] > 1
+                says = is_known
+            if training.by_slots:
+                says = says & (training.of_slots[slots] > 1).any(axis=1)
+            data = rows.data * training.factors(table_rows) if training.are_weights else rows.data
+            n_said = _sums(says, rows.indptr)
+            shape = len(rows), MAX_COLUMNS
+            said = SparseRows(csr_array((data[says], rows.indices[says], n_said), shape=shape))
+        n_known = np.diff(_sums(is_known, rows.indptr))
+        n_columns = np.diff(rows.indptr)
+        shares = np.where(n_columns > 0, 1 - n_known / np.maximum(n_columns, 1), 0.0)
+        return cls(is_known, shares, score_rows(tables, said).lengths)
+
+
+def _sums(is_one: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of true values before each end."""
+    return np.asarray(np.concatenate([[0], np.cumsum(is_one)])[ends])
 
 
 def _located(
