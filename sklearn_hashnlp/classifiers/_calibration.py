@@ -54,7 +54,7 @@ class Calibration:
     )
     # (n_classes,): summed weight of the rows before a label was added; None if none was added
     counts_before: NDArray[np.float64] | None = None
-    summary: TrainingSummary | None = None  # of ``fit``; further training keeps it
+    summary: TrainingSummary | None = None  # begun by ``fit``, continued by further training
 
     @classmethod
     def of(

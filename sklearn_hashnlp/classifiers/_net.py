@@ -204,6 +204,7 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
         self.n_seen = 0
         self.bag: Any = None  # of the net
         self.parts: list[Scored] = []
+        self.left_out: list[NDArray[np.int64]] = []  # indices of the scored rows, without crops
 
     def _score(
         self, net: ClassifierNet, rows: NDArray[np.int64], cropped: NDArray[np.int64]
@@ -213,6 +214,7 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
             net.scores_and_lengths, calibration=self.calibration, unseen=True, bag=self.bag
         )
         cropped = cropped if net.has_lengths else cropped[:0]
+        self.left_out.append(evenly_chosen(rows, self.calibration.n_classes))
         self.parts.append(
             Scored.by(score, self.rows, rows, cropped, self.calibration, len(net.history))
         )
@@ -227,8 +229,6 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
 class OutOfBatchScores(UnseenScores):
     """Scores of the first epoch's last rows before training on them, scaled by others' growth."""
 
-    # indices of the scored rows
-    left_out: NDArray[np.int64] | None = None
     # rows that were trained on, and their scores
     seen: tuple[Samples, NDArray[np.float64]] | None = None
 
@@ -243,7 +243,6 @@ class OutOfBatchScores(UnseenScores):
         if max(1, len(self.rows) - n_out_of_batch) <= self.n_seen < len(self.rows):
             rows = self.order[self.n_seen :]
             self._score(net, rows, rows if self.crops else rows[:0])
-            self.left_out = evenly_chosen(rows, self.calibration.n_classes)
             seen = self.rows.select(self.order[: min(self.n_seen, _N_TO_COMPARE)])
             self.seen = seen, net.score_rows(seen)
         self.n_seen += len(batch[0])
@@ -297,17 +296,20 @@ def calibrate_net(
     *,
     calibrate: Calibrate,
     earlier: Calibration | None,  # of a training that was continued
-    remembers: bool,  # whether to keep a summary of rows that it was not trained on
+    remembers: bool,  # whether to begin a summary of rows that it was not trained on
 ) -> None:
-    """Fit the probabilities of a trained net, if possible on rows that it was not trained on."""
+    """Fit the probabilities of a trained net, if possible on rows that it was not trained on.
+
+    A summary of an earlier training is continued with these rows.
+    """
     loss, options = net.criterion_, dict[str, Any]()
     if earlier is not None:
         options["earlier"] = Numbers(loss.inverse_temperature, earlier.half)
         options["n_earlier"] = min(earlier.n_rows, MAX_ROWS)
     scored = None if unseen is None else unseen.scored(net)
     left_out = None
-    if scored is not None and isinstance(unseen, OutOfBatchScores) and unseen.left_out is not None:
-        left_out = rows.select(unseen.left_out)
+    if unseen is not None and scored is not None:
+        left_out = rows.select(np.concatenate(unseen.left_out))
     if scored is None and (calibrate or loss.needs_temperature):
         if not calibrate or valid_rows is None:
             # Nearly all training rows are predicted correctly: smooth more, by a row per class.
@@ -325,7 +327,7 @@ def calibrate_net(
     if scored is None:
         return
     fit_calibration(loss, calibration, scored, **options)
-    if left_out is not None and remembers:
+    if left_out is not None and (remembers or calibration.summary is not None):
         whole = scored.select(~scored.is_crop)
         scores = calibration.shifted(loss, whole.scores, whole.lengths)
         in_training = valid_rows is None

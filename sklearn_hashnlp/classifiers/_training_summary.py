@@ -2,12 +2,14 @@
 
 Its rows were left out of the training that predicted their labels, and an n-gram of theirs is known
 only if another training row has it: new rows of the same kind have values of the same distribution.
+When training continues, the labels of its rows are predicted before they are trained on. A model of
+more rows knows more: earlier rows have less weight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 N_QUANTILES = 21
 _MAX_FREQUENCY = 32  # larger document frequencies are counted as this one
+_FORGETTING = 4  # weight of earlier rows: this power of the model's rows then and now
 _PREFIX = "training_summary."
 _NUMBERS = "numbers"
 _N_VALUES = 3
@@ -29,12 +32,12 @@ class TrainingSummary:
     """
 
     n_trained: int  # all training rows
-    n_unknown: int  # left-out rows that say nothing
+    n_unknown: float  # left-out rows that say nothing; this and other numbers of rows are weighted
     # (32,): numbers of n-grams in 1, 2, ... and at least 32 training rows
-    spectrum: NDArray[np.int64]
+    spectrum: NDArray[np.float64]
     quantiles: NDArray[np.float64]  # (3, 21)
-    counts: NDArray[np.int64]  # (3, 20): rows between quantiles, which may be equal
-    sizes: NDArray[np.int64]  # (n_folds,): rows by the model that predicted their labels
+    counts: NDArray[np.float64]  # (3, 20): rows between quantiles, which may be equal
+    sizes: NDArray[np.float64]  # (n_folds,): rows by the model that predicted their labels
     means: NDArray[np.float64]  # (n_folds, 3)
     deviation: float  # standard deviation of the largest probability
     shares: NDArray[np.float64]  # (n_folds, n_classes): mean probabilities
@@ -54,20 +57,46 @@ class TrainingSummary:
         known = np.minimum(frequencies[frequencies > 0], _MAX_FREQUENCY)
         return cls(
             n_trained=n_trained,
-            n_unknown=int(np.count_nonzero(values[:, 1] == 0)),
-            spectrum=np.bincount(known, minlength=_MAX_FREQUENCY + 1)[1:].astype(np.int64),
+            n_unknown=float(np.count_nonzero(values[:, 1] == 0)),
+            spectrum=np.bincount(known, minlength=_MAX_FREQUENCY + 1)[1:].astype(np.float64),
             quantiles=quantiles,
             counts=histograms(values, quantiles),
-            sizes=np.array([np.count_nonzero(fold) for fold in folds], dtype=np.int64),
+            sizes=np.array([np.count_nonzero(fold) for fold in folds], dtype=np.float64),
             means=np.array([values[fold].mean(axis=0) for fold in folds]),
             deviation=float(values[:, 2].std()),
             shares=np.array([probabilities[fold].mean(axis=0) for fold in folds]),
         )
 
+    def continued(
+        self,
+        values: NDArray[np.float64],  # (n_rows, 3)
+        probabilities: NDArray[np.float64],  # (n_rows, n_classes): before training on the rows
+        n_trained: int,
+    ) -> Self:
+        """Add rows on which training was continued."""
+        growth, n_new = n_trained / self.n_trained, len(values)
+        kept = growth**-_FORGETTING
+        share = n_new / (kept * self.sizes.sum() + n_new)
+
+        def mixed(earlier: Any, new: Any) -> Any:
+            return (1 - share) * earlier + share * new
+
+        return replace(
+            self,
+            n_trained=n_trained,
+            n_unknown=kept * self.n_unknown + float(np.count_nonzero(values[:, 1] == 0)),
+            spectrum=growth * self.spectrum,  # it grows at most in proportion
+            counts=kept * self.counts + histograms(values, self.quantiles),
+            sizes=kept * self.sizes + n_new / len(self.sizes),
+            means=mixed(self.means, values.mean(axis=0)),
+            deviation=float(np.sqrt(mixed(self.deviation**2, values[:, 2].var()))),
+            shares=mixed(self.shares, probabilities.mean(axis=0)),
+        )
+
     @property
     def n_rows(self) -> int:
         """The number of left-out rows."""
-        return int(self.sizes.sum())
+        return round(float(self.sizes.sum()))
 
     def mean(self, value: int) -> float:
         """Return the mean of a value over all left-out rows."""
@@ -101,25 +130,25 @@ class TrainingSummary:
             "shares": (n_folds, n_classes),
         }
         for name, shape in shapes.items():
-            kind = "i" if name in ("spectrum", "counts", "sizes") else "f"
             array = own[name]
-            if array.shape != shape or array.dtype.kind != kind or not (array >= 0).all():
+            if array.shape != shape or array.dtype != np.float64 or not (array >= 0).all():
                 raise ValueError(
                     f"The array {_PREFIX + name!r} must have {shape} numbers of at least 0."
                 )
-        if not n_folds or own["sizes"].min() < 1 or (np.diff(own["quantiles"]) < 0).any():
+        if not n_folds or own["sizes"].min() <= 0 or (np.diff(own["quantiles"]) < 0).any():
             raise ValueError("The summary of the training must have rows and ascending quantiles.")
         n_trained, n_unknown, deviation = own.pop(_NUMBERS).tolist()
-        return cls(n_trained=int(n_trained), n_unknown=int(n_unknown), deviation=deviation, **own)
+        return cls(n_trained=int(n_trained), n_unknown=n_unknown, deviation=deviation, **own)
 
 
 def histograms(
     values: NDArray[np.float64], quantiles: NDArray[np.float64]
-) -> NDArray[np.int64]:  # (3, 20)
+) -> NDArray[np.float64]:  # (3, 20)
     """Count the rows between quantiles, a value equal to a quantile below it."""
     return np.array(
         [
             np.bincount(np.searchsorted(edges[1:-1], column), minlength=len(edges) - 1)
             for column, edges in zip(values.T, quantiles, strict=True)
-        ]
+        ],
+        dtype=np.float64,
     )

@@ -64,7 +64,7 @@ def compare_texts(model: Any, texts: Iterable[str], *, level: float = 0.05) -> T
         If the model is of another kind, or a text is not a ``str``.
     ValueError
         If there are fewer than 20 texts, ``level`` is not between 0 and 1, or the model remembers
-        nothing: it was trained by ``partial_fit`` or merged, with ``calibrate=False`` or
+        nothing: it was trained by ``partial_fit`` alone or merged, with ``calibrate=False`` or
         ``loss="hsigmoid"``, or on few texts (less than 30, or 200 with stochastic gradients).
 
     See Also
@@ -75,9 +75,11 @@ def compare_texts(model: Any, texts: Iterable[str], *, level: float = 0.05) -> T
     -----
     The p-values are corrected for their number by Holm's method. They assume that the training
     texts are a random sample, independent of each other: of texts from a few sources, or of
-    another time, even harmless differences are noticed. Further training (``partial_fit``) changes
-    the model, but not what it remembers: compare with a model that was fitted, or fit again. What
-    the model ignores, such as upper case with ``lowercase=True``, is no difference.
+    another time, even harmless differences are noticed. When ``partial_fit`` continues the
+    training, it predicts the labels of its texts before it learns them, and adds these texts to
+    what is remembered; earlier ones weigh less, by the fourth power of the number of texts learned
+    then and now. What the model ignores, such as upper case with ``lowercase=True``, is no
+    difference.
 
     Examples
     --------
@@ -161,7 +163,7 @@ def _measures(
     n_texts, n_training = len(values), summary.n_rows
     counts = histograms(values, summary.quantiles)
     n_unknown = int(np.count_nonzero(values[:, 1] == 0))
-    p_unknown = p_of_unknown_texts(summary.n_unknown, n_training, n_unknown, n_texts)
+    p_unknown = p_of_unknown_texts(round(summary.n_unknown), n_training, n_unknown, n_texts)
     p_recurring = 1.0
     if largest_count:
         p_recurring = min(
@@ -196,7 +198,7 @@ def _of_value(
     summary: TrainingSummary,
     value: int,
     values: NDArray[np.float64],
-    counts: NDArray[np.int64],
+    counts: NDArray[np.float64],
 ) -> Measure:
     p_value = p_of_histogram(summary.counts[value], counts[value])
     return Measure(name, summary.mean(value), float(values[:, value].mean()), p_value)
@@ -222,7 +224,7 @@ def _label_shares(
 
 
 def _cumulative(
-    summary: TrainingSummary, counts: NDArray[np.int64]
+    summary: TrainingSummary, counts: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
     """Return for each value the cumulative shares of training texts and of new texts."""
     names = ("unknown n-grams", "row length", "largest probability")
@@ -262,7 +264,7 @@ def _named(
     return found
 
 
-def p_of_histogram(training: NDArray[np.int64], new: NDArray[np.int64]) -> float:
+def p_of_histogram(training: NDArray[np.float64], new: NDArray[np.float64]) -> float:
     """Test by chi-square whether two histograms are samples of one distribution.
 
     Bins between quantiles notice a few new texts that are all extreme, of which a rank test sees
@@ -274,7 +276,10 @@ def p_of_histogram(training: NDArray[np.int64], new: NDArray[np.int64]) -> float
 
 
 def p_of_lower_mean(
-    folds: NDArray[np.float64], sizes: NDArray[np.int64], deviation: float, new: NDArray[np.float64]
+    folds: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+    deviation: float,
+    new: NDArray[np.float64],
 ) -> float:
     """Test whether new values have a lower mean than those of the folds.
 
@@ -288,7 +293,7 @@ def p_of_lower_mean(
 
 def p_of_shares(
     folds: NDArray[np.float64],  # (n_folds, n_classes): mean probabilities
-    sizes: NDArray[np.int64],  # (n_folds,)
+    sizes: NDArray[np.float64],  # (n_folds,)
     new: NDArray[np.float64],  # (n_classes,)
     n_new: int,
 ) -> NDArray[np.float64]:  # (n_classes,)
@@ -305,7 +310,7 @@ def p_of_shares(
 
 
 def _standardized(
-    folds: NDArray[np.float64], sizes: NDArray[np.int64], variance: Any, new: Any, of_new: Any
+    folds: NDArray[np.float64], sizes: NDArray[np.float64], variance: Any, new: Any, of_new: Any
 ) -> tuple[Any, Any]:
     """Return the difference of a mean of new rows and the folds', and its degrees of freedom.
 
@@ -331,7 +336,9 @@ def p_of_unknown_texts(n_training_unknown: int, n_training: int, n_unknown: int,
     return float(stats.fisher_exact(table, alternative="greater").pvalue)
 
 
-def expected_unknown(count: int, n_new: int, spectrum: NDArray[np.int64], n_training: int) -> float:
+def expected_unknown(
+    count: int, n_new: int, spectrum: NDArray[np.float64], n_training: int
+) -> float:
     """Return the expected number of n-grams in at least ``count`` new texts and no training text.
 
     If new and training texts are of one kind, an n-gram that j of all texts have is in new ones

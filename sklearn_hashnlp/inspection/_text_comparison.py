@@ -219,8 +219,8 @@ def _advice(differing: list[Measure]) -> str:
             )
         return (
             "Look at the texts with the unknown n-grams: are they in another language, misspelled "
-            "or of a new topic? Label some of them and call partial_fit, or fit again; a new label "
-            "needs a new fit."
+            "or of a new topic? Label some of them and call partial_fit, for a new label with "
+            "classes=[*model.classes_, 'new'], or fit again."
         )
     if worst.name == "row length":
         more = "more" if worst.new > worst.training else "less"

@@ -165,12 +165,63 @@ def test_it_is_kept_saved_and_copied(tmp_path):
     arrays = summary_of(model).to_arrays()
     save_model(model, tmp_path / "model")
     copies = [load_model(tmp_path / "model"), pickle.loads(pickle.dumps(model))]
-    copies.append(load_model(tmp_path / "model").partial_fit(*make_texts(50, seed=1)))
     for copy in copies:
         assert summary_of(copy).to_arrays().keys() == arrays.keys()
         for name, array in summary_of(copy).to_arrays().items():
             assert_same_bits(array, arrays[name])
     assert not hasattr(clone(model), "pipeline_")
+
+
+def test_more_rows_are_judged_before_they_are_trained_on():
+    texts, labels = make_texts()
+    model = make_model(**MODELS["dual"]).fit(texts, labels)
+    more, more_labels = make_texts(120, seed=1)
+    before, as_new = summary_of(model), model.predict_proba(more).max(axis=1)
+    known = {column for row in columns_of(model, texts) for column in row}
+    counts = Counter(column for row in columns_of(model, more) for column in row)
+    shares = [
+        np.mean([column not in known and counts[column] == 1 for column in row])
+        for row in columns_of(model, more)
+    ]
+    model.partial_fit(more, more_labels)
+    after, kept = summary_of(model), (240 / 360) ** 4
+    assert (after.n_trained, after.n_rows) == (360, round(kept * 240 + 120))
+    share = 120 / (kept * 240 + 120)
+
+    def of_new(value):  # without the earlier rows
+        return (after.mean(value) - (1 - share) * before.mean(value)) / share
+
+    assert_near(of_new(0), np.mean(shares), rtol=0.01)  # of hashed n-grams
+    # The batches before it made the model of a row a better one.
+    assert of_new(2) == pytest.approx(as_new.mean(), abs=0.1)
+    classifier = model.pipeline_[-1]
+    rows = classifier._rows(model.pipeline_[0].transform(more))
+    trained = KnownColumns.of(classifier._model.tables, rows).lengths.mean()
+    assert before.mean(1) < of_new(1) < trained
+
+
+def test_a_night_of_more_rows_changes_little():
+    texts, labels = make_texts(1_000)
+    model = make_model(**MODELS["dual"]).fit(texts, labels)
+    before = summary_of(model)
+    model.partial_fit(*make_texts(20, seed=1))
+    after = summary_of(model)
+    assert after.n_rows == round(1_000 * (1_000 / 1_020) ** 4 + 20)
+    np.testing.assert_allclose(after.means, before.means, rtol=0.03)
+    np.testing.assert_allclose(after.shares, before.shares, atol=0.01)
+
+
+def test_an_added_label_gets_a_share():
+    texts, labels = make_texts()
+    model = make_model(**MODELS["dual"]).fit(texts, labels)
+    more = [f"other {text}" for text in make_texts(80, seed=1)[0]]
+    for start in (0, 40):
+        part = more[start : start + 40]
+        model.partial_fit(part, ["other"] * 40, classes=[*model.classes_, "other"])
+    shares = summary_of(model).shares.mean(axis=0)
+    assert shares.shape == (4,)
+    assert 0.02 < shares[model.classes_.tolist().index("other")] < 0.5
+    assert shares.sum() == pytest.approx(1)
 
 
 def test_a_folder_of_before_is_loaded():

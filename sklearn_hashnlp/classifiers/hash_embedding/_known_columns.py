@@ -22,13 +22,14 @@ _RARE = 1000  # training rows; of more frequent columns one row does not change 
 class Frequencies(NamedTuple):
     """Document frequencies in the training, to find the columns that other training rows have."""
 
-    of_rows: NDArray[np.int32]  # of rows of the importance table
+    of_rows: NDArray[np.integer[Any]]  # of rows of the importance table
     of_slots: NDArray[np.int32]  # of rows of the pool
-    n_rows: int
+    n_rows: int  # that the model was trained on
     are_weights: bool  # whether importance weights started as inverse document frequencies
     # Whether rows of the tables are zero that no column of the training has.
     by_rows: bool  # of the table by which columns are known; else all are
     by_slots: bool  # of the pool; else all columns count for the length
+    table_rows: NDArray[np.int32] | None = None  # ascending, of ``of_rows``; None for all
 
     @classmethod
     def of(
@@ -56,12 +57,34 @@ class Frequencies(NamedTuple):
             by_slots=is_zero and not (has_importance and architecture["append_weight"]),
         )
 
+    @classmethod
+    def continued(
+        cls,
+        tables: LinearModel,
+        rows: SparseRows,
+        known_before: NDArray[np.int32],  # table rows of the columns known before these rows
+        *,
+        n_rows: int,  # trained on, these included
+        are_weights: bool,
+    ) -> Frequencies:
+        """Count rows on which training was continued; columns known before are frequent."""
+        unique, counts = np.unique(_located(tables, rows)[0], return_counts=True)
+        counts[np.isin(unique, known_before)] = _RARE
+        no_slots = np.empty(0, dtype=np.int32)
+        return cls(counts, no_slots, n_rows, are_weights, True, False, table_rows=unique)
+
+    def at(self, table_rows: NDArray[np.int32]) -> NDArray[np.integer[Any]]:
+        """Return the document frequencies of table rows, which training rows have."""
+        if self.table_rows is not None:
+            return self.of_rows[np.searchsorted(self.table_rows, table_rows)]
+        return self.of_rows[table_rows]
+
     def factors(self, table_rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return the factors of weights of columns of training rows without their own row."""
         every = np.arange(1, _RARE + 1)
         factors = smoothed_idf(every - 1, self.n_rows - 1) / smoothed_idf(every, self.n_rows)
         of_frequency = np.append(1.0, factors).astype(np.float32)
-        return of_frequency[np.minimum(self.of_rows[table_rows], _RARE)]
+        return np.asarray(of_frequency[np.minimum(self.at(table_rows), _RARE)])
 
 
 class KnownColumns(NamedTuple):
@@ -85,7 +108,7 @@ class KnownColumns(NamedTuple):
         if training is not None:
             says = np.ones_like(is_known)
             if training.by_rows:
-                is_known &= training.of_rows[table_rows] > 1
+                is_known &= training.at(table_rows) > 1
                 says = is_known
             if training.by_slots:
                 says = says & (training.of_slots[slots] > 1).any(axis=1)
@@ -112,6 +135,12 @@ def _located(
     return locate_ids(rows.indices, tables.constants, *sizes, tables.spec.layout.variant)
 
 
+def known_table_rows(tables: LinearModel, rows: SparseRows) -> NDArray[np.int32]:
+    """Return the rows of the table by which the known columns of rows are known."""
+    table_rows = np.unique(_located(tables, rows)[0])
+    return table_rows[tables.known[table_rows].any(axis=1)]
+
+
 def summarize(
     tables: LinearModel,  # with the squared length of what all training rows have
     frequencies: Frequencies,
@@ -120,10 +149,13 @@ def summarize(
     *,
     fold_of: NDArray[np.int64] | None = None,  # the model that predicted each left-out row
     in_training: bool = True,  # whether the left-out rows are training rows of the final model
+    earlier: TrainingSummary | None = None,  # of a training that was continued
 ) -> TrainingSummary:
     """Summarize left-out rows."""
     known = KnownColumns.of(tables, left_out, frequencies if in_training else None)
     values = np.stack([known.unknown_shares, known.lengths, probabilities.max(axis=1)], axis=1)
+    if earlier is not None:
+        return earlier.continued(values, probabilities, frequencies.n_rows)
     return TrainingSummary.of(
         values,
         probabilities,

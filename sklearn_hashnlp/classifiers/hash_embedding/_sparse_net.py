@@ -25,7 +25,11 @@ from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import (
 )
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import NEW_STEP
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
-from sklearn_hashnlp.classifiers.hash_embedding._known_columns import Frequencies, summarize
+from sklearn_hashnlp.classifiers.hash_embedding._known_columns import (
+    Frequencies,
+    known_table_rows,
+    summarize,
+)
 from sklearn_hashnlp.classifiers.hash_embedding._model import (
     DIVERGENCE,
     HashEmbeddingModel,
@@ -63,6 +67,9 @@ class SparseNet(ClassifierNet):
     has_sparse_gradients = True
     # Document frequencies of the importance rows: merging models adds them up.
     document_frequencies: NDArray[np.int32] | None = None
+    # Table rows of the columns of the rows that were known before training on them.
+    known_before: NDArray[np.int32] | None = None
+    has_idf = False  # whether importance weights begin as inverse document frequencies
     divergence: ClassVar[str] = DIVERGENCE
     has_lengths: ClassVar[bool] = True
 
@@ -90,7 +97,9 @@ class SparseNet(ClassifierNet):
         these included.
         """
         bag = self.module_.bag
-        if tables.importance_init == "idf" and bag.importance is not None:
+        self.known_before = None if starts else known_table_rows(self.host_bag(), rows)
+        self.has_idf = tables.importance_init == "idf" and bag.importance is not None
+        if self.has_idf:
             if starts:
                 self.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
             divisor = initialize_importance(
@@ -194,13 +203,20 @@ class SparseNet(ClassifierNet):
         """Summarize left-out rows with their probabilities."""
         bag = self.host_bag()
         tables = bag._replace(base=base_of(bag, calibration))
-        architecture, of_rows = self.architecture(), self.document_frequencies
+        if self.known_before is None:
+            architecture, of_rows = self.architecture(), self.document_frequencies
+            frequencies = Frequencies.of(architecture, tables, rows, of_rows)
+        else:
+            frequencies = Frequencies.continued(
+                tables, rows, self.known_before, n_rows=calibration.n_rows, are_weights=self.has_idf
+            )
         return summarize(
             tables,
-            Frequencies.of(architecture, tables, rows, of_rows),
+            frequencies,
             left_out,
             probabilities,
             in_training=in_training,
+            earlier=calibration.summary,
         )
 
     @contextmanager
