@@ -29,7 +29,6 @@ from sklearn_hashnlp.classifiers._sample_weights import weights_of_batch
 from sklearn_hashnlp.classifiers.hash_embedding._more_outputs import _with_leaves
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.datasets import load_labelled, load_stdlib_docstrings
-from sklearn_hashnlp.training._optimizers import read_state
 from sklearn_hashnlp.trees import balanced_tree
 from tests.trainings import SEEDS, assert_as_good, assert_same_bits
 
@@ -92,12 +91,11 @@ def raw_scores(model, matrix):
 def test_added_labels_are_improbable_and_change_no_other_score(name):
     known, more = (dense_if_needed(name, matrix) for matrix in (X, MORE))
     model = make(name).fit(known, Y)
-    before, state = raw_scores(model, known), read_state(model.net_.module_, model.net_.optimizer_)
+    before, n_states = raw_scores(model, known), len(model.net_.optimizer_.state)
     model._add_labels(Labels(NAMES, multilabel=False), model._labels, model._rows(more))
     after = raw_scores(model, known)
     assert model.classes_.tolist() == NAMES.tolist()
-    kept = read_state(model.net_.module_, model.net_.optimizer_)
-    assert kept.parameters.keys() == state.parameters.keys() > set()
+    assert len(model.net_.optimizer_.state) == n_states > 0
     is_new = np.isin(NAMES, NEW)
     # constant: zero, but log-probabilities are those of one decision more
     change = after[:, ~is_new] - before
