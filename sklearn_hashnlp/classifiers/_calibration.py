@@ -83,6 +83,11 @@ class Calibration:
         return len(self.class_counts) - 1
 
     @property
+    def has_added_labels(self) -> bool:
+        """Whether labels were added to the model after its first training."""
+        return self.counts_before is not None
+
+    @property
     def usual_shares(self) -> NDArray[np.float64]:  # (n_classes,)
         """The share of each class among the rows since it was added, or else among all."""
         before = 0.0 if self.counts_before is None else self.counts_before

@@ -95,7 +95,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     embedding_dim : int or "auto", default=20
         Dimension of the embeddings; d in the paper. ``"auto"``: the number of classes but at most
         32, from 1,024 classes on their square root but at most 128; rounded up to a multiple of 4.
-        With hidden layers 20.
+        With hidden layers 20. Labels that ``partial_fit`` adds to a model without hidden layers
+        get dimensions in addition.
     aggregation : {"sum", "concat", "median"}, default="sum"
         How the component vectors are combined. Ignored by ``variant="standard"``.
     normalize : {None, "l1", "l2"}, default="l2"
@@ -492,7 +493,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         loss = self.loss_ if self.loss == "auto" else self.loss
         wanted = self._architecture(net["num_classes"], net["hash_seed"]) | {"loss": loss}
         made_with = net | {"loss": self.loss_}
-        if self.embedding_dim == "auto":
+        wider = net["embedding_dim"] >= wanted["embedding_dim"]
+        if self.embedding_dim == "auto" or (wider and self._calibration.has_added_labels):
             wanted["embedding_dim"] = net["embedding_dim"]
         if self.loss == TreeLoss.name:
             wanted["tree"] = self.tree

@@ -139,8 +139,7 @@ class FittedHashEmbedding(NetClassifier):
                 f"{type(self).__name__} cannot add leaves to a given tree. Call fit on all rows "
                 "with a tree of all labels, or with the name of a tree."
             )
-        widens = self.embedding_dim == "auto"
-        self._keep_model(with_classes(self._model, more, bias, widens=widens), self.history_)
+        self._keep_model(with_classes(self._model, more, bias), self.history_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_fitted(self, "classes_")

@@ -21,18 +21,17 @@ _LAYER = ("weight", "bias")
 
 
 def with_classes(
-    model: HashEmbeddingModel, more: MoreClasses, bias: NDArray[np.float64], *, widens: bool
+    model: HashEmbeddingModel, more: MoreClasses, bias: NDArray[np.float64]
 ) -> HashEmbeddingModel:
     """Return a model of more classes with the scores of the known ones unchanged.
 
-    The scores of the new classes are ``bias``, of a tree that of its new root. ``widens`` says
-    whether embeddings may get more dimensions.
+    The scores of the new classes are ``bias``, of a tree that of its new root.
     """
     outputs, tree = more, model.tree
     if tree is not None:
         outputs, tree = _outputs_of_tree(tree, more), _with_leaves(tree, more)
         bias = np.append(bias, np.zeros(outputs.is_new.sum() - 1))
-    free, added = _free_directions(model, int(outputs.is_new.sum()), widens=widens)
+    free, added = _free_directions(model, int(outputs.is_new.sum()))
     spec = replace(model.spec, embedding_dim=model.spec.embedding_dim + added)
     weights, names = dict(model.weights), [f"{model.last_layer_name}.{key}" for key in _LAYER]
     optimizer = model.optimizer
@@ -77,7 +76,7 @@ def _outputs_of_tree(tree: SoftmaxTree, more: MoreClasses) -> MoreClasses:
 
 
 def _free_directions(
-    model: HashEmbeddingModel, n_new: int, *, widens: bool
+    model: HashEmbeddingModel, n_new: int
 ) -> tuple[NDArray[np.float64], int]:  # (n_free, embedding_dim + added)
     """Return directions that neither outputs nor embeddings have, and how many dimensions to add.
 
@@ -92,7 +91,7 @@ def _free_directions(
     free = directions[np.count_nonzero(lengths > lengths[0] * np.finfo(np.float32).eps) :]
     free = free[~_used(model.weights[POOL], free)]
     wanted = resolve_embedding_dim("auto", n_new) if len(free) < n_new else 0
-    added = max(0, wanted - len(free)) if widens and not model.architecture.get("pool_std") else 0
+    added = 0 if model.architecture.get("pool_std") else max(0, wanted - len(free))
     added = -(-added // 4) * 4
     own = np.eye(added, spec.embedding_dim + added, spec.embedding_dim)
     return np.concatenate([np.pad(free, ((0, 0), (0, added))), own]), added
