@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.training._optimizer_state import OptimizerState
 
+_MOMENT = "mean"  # of Adam: the only part of a state that is not a sum of squares
+
 
 class MoreClasses(NamedTuple):
     """The outputs of an extended model, and which of them it had before."""
@@ -51,12 +53,12 @@ class MoreClasses(NamedTuple):
     def optimizer(self, known: OptimizerState, shapes: Mapping[str, int]) -> OptimizerState:
         """Return the state with rows for new outputs of the parameters of the last layer.
 
-        ``shapes`` has their names and numbers of rows. New rows start as in a new optimizer: with
-        the step sizes of the known ones they would learn nothing in a batch.
+        ``shapes`` has their names and numbers of rows. New rows have the step sizes of the mean.
         """
         parameters = {name: dict(state) for name, state in known.parameters.items()}
         for name, n_rows in shapes.items():
             for key, value in parameters.get(name, {}).items():
                 if np.shape(value)[:1] == (n_rows,):
-                    parameters[name][key] = self.rows(value, 0)
+                    new = 0 if key == _MOMENT else value.mean(axis=0, dtype=np.float64)
+                    parameters[name][key] = self.rows(value, new)
         return replace(known, parameters=parameters)

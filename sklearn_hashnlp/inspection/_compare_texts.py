@@ -21,7 +21,15 @@ from sklearn_hashnlp.classifiers.hash_embedding._known_columns import (
 )
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.inspection._text_columns import TextColumns
-from sklearn_hashnlp.inspection._text_comparison import Measure, TextComparison
+from sklearn_hashnlp.inspection._text_comparison import (
+    LARGEST_PROBABILITY,
+    ROW_LENGTH,
+    UNKNOWN_NGRAM,
+    UNKNOWN_NGRAMS,
+    UNKNOWN_TEXTS,
+    Measure,
+    TextComparison,
+)
 from sklearn_hashnlp.text._documents import as_documents
 
 _MIN_TEXTS = 20
@@ -78,7 +86,8 @@ def compare_texts(model: Any, texts: Iterable[str], *, level: float = 0.05) -> T
     another time, even harmless differences are noticed. When ``partial_fit`` continues the
     training, it predicts the labels of its texts before it learns them, and adds these texts to
     what is remembered; earlier ones weigh less, by the fourth power of the number of texts learned
-    then and now. What the model ignores, such as upper case with ``lowercase=True``, is no
+    then and now. Of multilabel models probabilities are not compared: those of left-out texts are
+    too uncertain. What the model ignores, such as upper case with ``lowercase=True``, is no
     difference.
 
     Examples
@@ -109,7 +118,7 @@ def compare_texts(model: Any, texts: Iterable[str], *, level: float = 0.05) -> T
             f"compare_texts needs at least {_MIN_TEXTS} texts, got {len(documents)}: of fewer no "
             "shares and means can be tested."
         )
-    summary = classifier._calibration.summary
+    summary, multilabel = classifier._calibration.summary, classifier._loss.multilabel
     if summary is None:
         raise ValueError(
             "compare_texts needs a model that remembers its training texts, and this "
@@ -125,12 +134,18 @@ def compare_texts(model: Any, texts: Iterable[str], *, level: float = 0.05) -> T
     columns, n_texts_of = np.unique(rows.indices[~known.is_known], return_counts=True)
     return TextComparison.of(
         _measures(
-            summary, values, probabilities, int(n_texts_of.max(initial=0)), classifier.classes_
+            summary,
+            values,
+            None if multilabel else probabilities,
+            int(n_texts_of.max(initial=0)),
+            classifier.classes_,
         ),
         level=level,
         n_texts=len(documents),
         summary=summary,
-        label_shares=_label_shares(summary, probabilities, classifier.classes_),
+        label_shares=(
+            {} if multilabel else _label_shares(summary, probabilities, classifier.classes_)
+        ),
         unknown_ngrams=_named(steps, documents, rows, columns, n_texts_of),
         cumulative=_cumulative(summary, histograms(values, summary.quantiles)),
     )
@@ -156,7 +171,7 @@ def _steps_of(model: Any) -> tuple[HashEmbeddingClassifier, Pipeline]:
 def _measures(
     summary: TrainingSummary,
     values: NDArray[np.float64],  # (n_texts, 3), as in a summary
-    probabilities: NDArray[np.float64],  # (n_texts, n_classes)
+    probabilities: NDArray[np.float64] | None,  # (n_texts, n_classes); None for multilabel models
     largest_count: int,  # texts with the most frequent unknown n-gram
     classes: NDArray[Any],
 ) -> list[Measure]:
@@ -169,23 +184,28 @@ def _measures(
         p_recurring = min(
             1.0, expected_unknown(largest_count, n_texts, summary.spectrum, summary.n_trained)
         )
-    p_labels = p_of_shares(summary.shares, summary.sizes, probabilities.mean(axis=0), n_texts)
-    shares = _label_shares(summary, probabilities, classes)
-    label = int(p_labels.argmin())
-    p_top = p_of_lower_mean(summary.means[:, 2], summary.sizes, summary.deviation, values[:, 2])
     measures = [
-        Measure("unknown texts", summary.n_unknown / n_training, n_unknown / n_texts, p_unknown),
-        _of_value("unknown n-grams", summary, 0, values, counts),
+        Measure(UNKNOWN_TEXTS, summary.n_unknown / n_training, n_unknown / n_texts, p_unknown),
+        _of_value(UNKNOWN_NGRAMS, summary, 0, values, counts),
         Measure(
-            "unknown n-gram of most texts",
-            _expected_count(summary, n_texts) / n_texts,
+            UNKNOWN_NGRAM,
+            _expected_count(summary, n_texts, largest_count) / n_texts,
             largest_count / n_texts,
             p_recurring,
         ),
-        _of_value("row length", summary, 1, values, counts),
-        Measure(f"label {classes[label]}", *list(shares.values())[label], float(p_labels[label])),
-        Measure("largest probability", summary.mean(2), float(values[:, 2].mean()), p_top),
+        _of_value(ROW_LENGTH, summary, 1, values, counts),
     ]
+    if probabilities is not None:
+        p_labels = p_of_shares(summary.shares, summary.sizes, probabilities.mean(axis=0), n_texts)
+        shares = _label_shares(summary, probabilities, classes)
+        label = int(p_labels.argmin())
+        p_top = p_of_lower_mean(summary.means[:, 2], summary.sizes, summary.deviation, values[:, 2])
+        measures += [
+            Measure(
+                f"label {classes[label]}", *list(shares.values())[label], float(p_labels[label])
+            ),
+            Measure(LARGEST_PROBABILITY, summary.mean(2), float(values[:, 2].mean()), p_top),
+        ]
     p_values = corrected(np.array([measure.p_value for measure in measures]))
     return [
         measure._replace(p_value=p_value)
@@ -204,15 +224,19 @@ def _of_value(
     return Measure(name, summary.mean(value), float(values[:, value].mean()), p_value)
 
 
-def _expected_count(summary: TrainingSummary, n_texts: int) -> int:
-    """Return the largest count of an unknown n-gram that is more likely than not without drift."""
+def _expected_count(summary: TrainingSummary, n_texts: int, found: int) -> int:
+    """Return the largest count of an unknown n-gram that is more likely than not without drift.
+
+    It is at least ``found`` if larger counts than the spectrum has are likely.
+    """
     counts = range(1, min(n_texts, len(summary.spectrum)) + 1)
     expected = (
         expected_unknown(count, n_texts, summary.spectrum, summary.n_trained) for count in counts
     )
-    return max(
+    likely = max(
         (count for count, number in zip(counts, expected, strict=True) if number > 0.5), default=0
     )
+    return max(likely, found) if likely == len(summary.spectrum) else likely
 
 
 def _label_shares(
@@ -227,7 +251,7 @@ def _cumulative(
     summary: TrainingSummary, counts: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
     """Return for each value the cumulative shares of training texts and of new texts."""
-    names = ("unknown n-grams", "row length", "largest probability")
+    names = (UNKNOWN_NGRAMS, ROW_LENGTH, LARGEST_PROBABILITY)
     sums = [np.cumsum(one, axis=1) for one in (summary.counts, counts)]
     start = np.zeros((2, 1))
     return {

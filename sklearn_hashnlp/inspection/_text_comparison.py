@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 _MAX_LABELS = 10
 _SMALLEST_P = 1e-4
+# The names of measures
+UNKNOWN_TEXTS, UNKNOWN_NGRAMS = "unknown texts", "unknown n-grams"
+UNKNOWN_NGRAM = "unknown n-gram of most texts"
+ROW_LENGTH, LARGEST_PROBABILITY = "row length", "largest probability"
 
 
 class Measure(NamedTuple):
@@ -30,7 +34,7 @@ class Measure(NamedTuple):
 
     def formatted(self) -> tuple[str, str, str, str]:
         """Return the fields as text: shares as percentages, the row length as a number."""
-        pattern = "{:.2f}" if self.name == "row length" else "{:.1%}"
+        pattern = "{:.2f}" if self.name == ROW_LENGTH else "{:.1%}"
         p_value = f"{self.p_value:.4f}" if self.p_value >= _SMALLEST_P else f"< {_SMALLEST_P:.4f}"
         return self.name, pattern.format(self.training), pattern.format(self.new), p_value
 
@@ -49,12 +53,13 @@ class TextComparison:
         Name, value in training, value now, and p-value, corrected for the number of measures:
         ``"unknown texts"``, the share of the texts without a known n-gram; ``"unknown n-grams"``,
         the mean share of a text's n-grams, the columns of a pretrained model counting as known;
-        ``"unknown n-gram of most texts"``, the share of the texts that have it; ``"row length"``,
-        the mean length of the rows of known n-grams, which is what the texts say; ``"label ..."``,
-        the share of the label with the smallest p-value; ``"largest probability"``, its mean.
+        ``"unknown n-gram of most texts"``, the share of the texts that have it, beside the share to
+        expect without drift; ``"row length"``, the mean length of the rows of known n-grams, which
+        is what the texts say; ``"label ..."``, the share of the label with the smallest p-value;
+        ``"largest probability"``, its mean. Multilabel models have no measures of probabilities.
     label_shares : dict of label to (float, float)
         The expected share of the texts with this label, the mean of its probability, in training
-        and now.
+        and now; empty for multilabel models.
     unknown_ngrams : list of (str, int)
         At most ten n-grams that the model does not know, with the number of new texts that have
         them.
@@ -211,7 +216,7 @@ def _advice(differing: list[Measure]) -> str:
     if not differing:
         return "Nothing to do: if there is a difference, it is too small for so many texts."
     worst = min(differing, key=lambda measure: measure.p_value)
-    if worst.name.startswith("unknown"):
+    if worst.name in (UNKNOWN_TEXTS, UNKNOWN_NGRAMS, UNKNOWN_NGRAM):
         if worst.new < worst.training:
             return (
                 "More of the n-grams are known than of training texts: look whether the texts are "
@@ -222,13 +227,13 @@ def _advice(differing: list[Measure]) -> str:
             "or of a new topic? Label some of them and call partial_fit, for a new label with "
             "classes=[*model.classes_, 'new'], or fit again."
         )
-    if worst.name == "row length":
+    if worst.name == ROW_LENGTH:
         more = "more" if worst.new > worst.training else "less"
         return (
             f"The texts say {more} than those of the training: look whether they are cut, joined "
             "or of another source, and train on texts like them."
         )
-    if worst.name == "largest probability":
+    if worst.name == LARGEST_PROBABILITY:
         return (
             "The model is less certain than in training: label some of the texts with the smallest "
             "probability, and call partial_fit or fit again."

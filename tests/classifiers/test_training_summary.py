@@ -13,7 +13,10 @@ from sklearn.base import clone
 from sklearn_hashnlp import TextClassifier, load_model, save_model
 from sklearn_hashnlp.classifiers import EmbeddingTables, HashEmbeddingClassifier, merge_classifiers
 from sklearn_hashnlp.classifiers._training_summary import TrainingSummary, histograms
-from sklearn_hashnlp.classifiers.hash_embedding._known_columns import Frequencies, KnownColumns
+from sklearn_hashnlp.classifiers.hash_embedding._known_columns import (
+    DocumentFrequencies,
+    KnownColumns,
+)
 from tests.trainings import assert_near, assert_same_bits
 
 N_TEXTS = 240
@@ -84,9 +87,9 @@ def test_a_row_is_as_long_as_if_it_were_new():
     classifier = model.pipeline_[-1]
     rows, tables = classifier._rows(model.pipeline_[0].transform(texts)), classifier._model.tables
     of_rows = np.zeros(len(tables.known), dtype=np.int32)
-    frequencies = Frequencies.of(classifier._model.architecture, tables, rows)
+    frequencies = DocumentFrequencies.of(classifier._model.architecture, tables, rows)
     of_rows[:] = frequencies.of_rows
-    training = Frequencies.of(classifier._model.architecture, tables, rows, of_rows)
+    training = DocumentFrequencies.of(classifier._model.architecture, tables, rows, of_rows)
     without = KnownColumns.of(tables, rows, training)
     for index in range(5):
         others = [at for at in range(N_TEXTS) if at != index]

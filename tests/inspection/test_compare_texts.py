@@ -130,8 +130,28 @@ def test_words_of_several_labels_and_characters():
     model = TextClassifier(features="characters", max_epochs=2, random_state=0).fit(texts, lists)
     comparison = compare_texts(model, ["жук и муха", "жук"] * 30)
     assert comparison.alarm
-    assert comparison.label_shares.keys() == set(model.classes_)
+    assert comparison.label_shares == {}
     assert comparison.unknown_ngrams[0][1] == 60
+
+
+def test_multilabel_models_raise_few_false_alarms():
+    texts, labels = read()
+    alarms = 0
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(len(texts))
+        train, new = order[N_NEW:], order[:N_NEW]
+        model = TextClassifier(features="words", max_epochs=4, random_state=seed)
+        model.fit(texts[train].tolist(), [[label] for label in labels[train]])
+        alarms += compare_texts(model, texts[new].tolist()).alarm
+    assert alarms <= 1
+
+
+def test_of_many_texts_more_may_have_an_unknown_ngram_than_are_counted():
+    texts, labels = read()
+    model = TextClassifier(features="words", random_state=0).fit(texts[::5].tolist(), labels[::5])
+    measure = compare_texts(model, texts.tolist() * 10).measures[2]
+    assert measure.p_value == 1
+    assert measure.training == measure.new > 0
 
 
 def test_unknown_ngrams_are_of_words_where_words_are_counted():

@@ -22,7 +22,7 @@ from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, fit_ca
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
 from sklearn_hashnlp.classifiers._training_summary import TrainingSummary
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
-from sklearn_hashnlp.classifiers.hash_embedding._known_columns import Frequencies, summarize
+from sklearn_hashnlp.classifiers.hash_embedding._known_columns import DocumentFrequencies, summarize
 from sklearn_hashnlp.classifiers.hash_embedding._model import (
     DIVERGENCE,
     HashEmbeddingModel,
@@ -457,7 +457,7 @@ def _summary(
         of_rows[located.table_rows] = np.bincount(located.rows)
     return summarize(
         tables,
-        Frequencies.of(model.architecture, tables, rows, of_rows),
+        DocumentFrequencies.of(model.architecture, tables, rows, of_rows),
         rows.select(left_out.rows[:n_rows]),
         model.loss.probabilities(scores),
         fold_of=np.arange(n_rows) % left_out.n_folds,

@@ -19,7 +19,7 @@ from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 _RARE = 1000  # training rows; of more frequent columns one row does not change the weight
 
 
-class Frequencies(NamedTuple):
+class DocumentFrequencies(NamedTuple):
     """Document frequencies in the training, to find the columns that other training rows have."""
 
     of_rows: NDArray[np.integer[Any]]  # of rows of the importance table
@@ -38,7 +38,7 @@ class Frequencies(NamedTuple):
         tables: LinearModel,
         rows: SparseRows,
         of_rows: NDArray[np.int32] | None = None,
-    ) -> Frequencies:
+    ) -> DocumentFrequencies:
         """Count training rows; ``of_rows``, if there are some, are inverse importance weights."""
         table_rows, slots = _located(tables, rows)
         is_zero = not architecture["pool_std"]
@@ -66,7 +66,7 @@ class Frequencies(NamedTuple):
         *,
         n_rows: int,  # trained on, these included
         are_weights: bool,
-    ) -> Frequencies:
+    ) -> DocumentFrequencies:
         """Count rows on which training was continued; columns known before are frequent."""
         unique, counts = np.unique(_located(tables, rows)[0], return_counts=True)
         counts[np.isin(unique, known_before)] = _RARE
@@ -99,7 +99,7 @@ class KnownColumns(NamedTuple):
 
     @classmethod
     def of(
-        cls, tables: LinearModel, rows: SparseRows, training: Frequencies | None = None
+        cls, tables: LinearModel, rows: SparseRows, training: DocumentFrequencies | None = None
     ) -> KnownColumns:
         """Find the known columns of new rows or, without their own row, of training rows."""
         table_rows, slots = _located(tables, rows)
@@ -143,7 +143,7 @@ def known_table_rows(tables: LinearModel, rows: SparseRows) -> NDArray[np.int32]
 
 def summarize(
     tables: LinearModel,  # with the squared length of what all training rows have
-    frequencies: Frequencies,
+    frequencies: DocumentFrequencies,
     left_out: SparseRows,
     probabilities: NDArray[np.float64],  # (n_left_out, n_classes)
     *,

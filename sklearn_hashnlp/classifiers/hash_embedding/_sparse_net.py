@@ -26,7 +26,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._compiled_step import (
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import NEW_STEP
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._known_columns import (
-    Frequencies,
+    DocumentFrequencies,
     known_table_rows,
     summarize,
 )
@@ -205,9 +205,9 @@ class SparseNet(ClassifierNet):
         tables = bag._replace(base=base_of(bag, calibration))
         if self.known_before is None:
             architecture, of_rows = self.architecture(), self.document_frequencies
-            frequencies = Frequencies.of(architecture, tables, rows, of_rows)
+            frequencies = DocumentFrequencies.of(architecture, tables, rows, of_rows)
         else:
-            frequencies = Frequencies.continued(
+            frequencies = DocumentFrequencies.continued(
                 tables, rows, self.known_before, n_rows=calibration.n_rows, are_weights=self.has_idf
             )
         return summarize(
