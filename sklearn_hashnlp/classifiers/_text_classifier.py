@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from sklearn_hashnlp._device import Device
 from sklearn_hashnlp._sklearn import (
@@ -315,10 +317,11 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
                     "Set warm_start=False of the classifier."
                 )
             X = list(as_documents(X, caller=type(self).__name__))
+        if sample_weight is not None:
+            X = list(as_documents(X, caller=type(self).__name__))
+            X, y, sample_weight = _without_zero_weights(X, y, sample_weight)
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline(X, unlabeled)
-        # the vectorizer would count texts of weight 0
-        labels = y if sample_weight is None else None
-        count = partial(pipeline[0].fit_transform, y=labels)
+        count = partial(pipeline[0].fit_transform, y=y)
         rows = self._rows(X, pipeline) if resumes else self._count(count, X)
 
         def whole(classifier: HashEmbeddingClassifier) -> TextClassifier:
@@ -480,3 +483,15 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         tags.input_tags.two_d_array = False
         tags.classifier_tags.multi_label = takes_several_labels(self.loss)
         return tags
+
+
+def _without_zero_weights(
+    X: list[Any], y: Any, sample_weight: ArrayLike
+) -> tuple[list[Any], Any, ArrayLike]:
+    """Drop texts of weight 0, which vectorizer and encoders would count; others are not checked."""
+    weights = np.asarray(sample_weight)
+    fits = weights.shape == (len(X),) and _num_samples(y) == len(X)
+    if not fits or weights.all() or not weights.any():
+        return X, y, sample_weight
+    keep = np.flatnonzero(weights)
+    return _safe_indexing(X, keep), _safe_indexing(y, keep), weights[keep]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from itertools import chain
+from itertools import chain, islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -25,7 +25,7 @@ from sklearn_hashnlp.classifiers._make_text_classifier import (
 )
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverName
 from sklearn_hashnlp.text._count_ngrams import check_ngram_range
-from sklearn_hashnlp.text._documents import as_documents
+from sklearn_hashnlp.text._documents import as_documents, plain_text
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._text_vectorizer import with_n_jobs
 from sklearn_hashnlp.training._check_unchanged import check_unchanged
@@ -191,10 +191,26 @@ def _encoder_of_texts(texts: Any, unlabeled: Any, n_jobs: int | None, *, caller:
     from sklearn_hashnlp.datasets import TextReader
     from sklearn_hashnlp.sentences import CooccurrenceEncoder
 
+    name = f"{caller}.fit, unlabeled"
     if isinstance(unlabeled, str | PathLike):
         unlabeled = (row.text for row in TextReader(unlabeled))
-    return CooccurrenceEncoder(n_jobs=n_jobs).fit(
-        chain(texts, as_documents(unlabeled, caller=f"{caller}.fit, unlabeled"))
+    others = _checked(as_documents(unlabeled, caller=name), name)
+    first = list(islice(others, 1))
+    if not first:
+        raise ValueError(
+            f"{name}: there are no texts. Pass a list or a file: an iterator can be read only "
+            "once, in a cross-validation by the first fit."
+        )
+    try:
+        return CooccurrenceEncoder(n_jobs=n_jobs).fit(chain(_checked(texts, caller), first, others))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _checked(texts: Iterable[Any], caller: str) -> Iterator[str]:
+    """Yield texts, or raise an error that names the caller."""
+    return (
+        plain_text(text, position=position, caller=caller) for position, text in enumerate(texts)
     )
 
 

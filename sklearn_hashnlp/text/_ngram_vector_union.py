@@ -141,8 +141,8 @@ class NgramVectorUnion(TextVectorizer):
                 check_is_fitted(encoder)
             except NotFittedError as error:
                 raise ValueError(
-                    f"{type(self).__name__} needs a fitted model that turns texts into vectors, "
-                    f"and this {type(encoder).__name__} is not fitted. Fit it on other texts, "
+                    "pretrained must be a fitted model that turns texts into vectors, and this "
+                    f"{type(encoder).__name__} is not fitted. Fit it on other texts, "
                     "without labels, or load one. Clones are not fitted either, as in a parameter "
                     "grid: wrap it in sklearn.frozen.FrozenEstimator there."
                 ) from error

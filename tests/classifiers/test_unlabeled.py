@@ -62,8 +62,17 @@ def test_unlabeled_texts_that_are_refused():
         model.fit(TEXTS, LABELS, unlabeled=7)
     with pytest.raises(FileNotFoundError, match=r"nothing\.txt"):
         model.fit(TEXTS, LABELS, unlabeled="nothing.txt")
-    with pytest.raises(TypeError):
-        model.fit(TEXTS, LABELS, unlabeled=[b"bytes", None])
+    with pytest.raises(TypeError, match=r"TextClassifier\.fit, unlabeled .* document 1 is None"):
+        model.fit(TEXTS, LABELS, unlabeled=["a text", None])
+    with pytest.raises(TypeError, match=r"TextClassifier expects .* document 6 is None"):
+        model.fit([*TEXTS, None], [*LABELS, "pet"], unlabeled=UNLABELED)
+    used = iter(UNLABELED)
+    model.fit(TEXTS, LABELS, unlabeled=used)
+    for nothing in ([], used):
+        with pytest.raises(ValueError, match="there are no texts"):
+            model.fit(TEXTS, LABELS, unlabeled=nothing)
+    with pytest.raises(ValueError, match=r"TextClassifier\.fit, unlabeled: .* learns from words"):
+        model.fit(["rare", "words"], ["a", "b"], unlabeled=["one text"])
     warm = make_text_classifier(**SMALL)["classifier"].set_params(warm_start=True)
     warm = TextClassifier(classifier=warm).fit(TEXTS, LABELS)
     with pytest.raises(ValueError, match="cannot learn from unlabeled texts where it continues"):
@@ -76,6 +85,17 @@ def test_unlabeled_texts_in_a_grid_search():
         model = TextClassifier(**SMALL).set_fit_request(unlabeled=True)
         search = GridSearchCV(model, grid, cv=2).fit(TEXTS, LABELS, unlabeled=UNLABELED)
     assert search.predict(UNSEEN).tolist() == ["pet", "pet", "money", "money"]
+
+
+def test_texts_of_weight_0_are_ignored():
+    junk = ["qqq www eee", "zzz"] * 30
+    weights = np.repeat([1.0, 0.0], [len(TEXTS), len(junk)])
+    for more in ({"pretrained": "english"}, {"unlabeled": UNLABELED}):
+        unlabeled = {"unlabeled": more.pop("unlabeled", None)}
+        alone = TextClassifier(**more, **SMALL).fit(TEXTS, LABELS, **unlabeled)
+        model = TextClassifier(**more, **SMALL)
+        model.fit([*TEXTS, *junk], [*LABELS, *["pet"] * len(junk)], weights, **unlabeled)
+        assert_same_bits(model.decision_function(UNSEEN), alone.decision_function(UNSEEN))
 
 
 @pytest.mark.parametrize("make", [TextClassifier, make_text_classifier])
