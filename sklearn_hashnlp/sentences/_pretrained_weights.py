@@ -35,7 +35,10 @@ def reference_of(name: str) -> dict[str, str]:
 def loaded_encoder(name: str) -> Any:
     """Load an encoder, once."""
     encoder = load_model(folder_of(name))
-    encoder._model.reference = reference_of(name)
+    model = encoder._model
+    model.reference = reference_of(name)
+    for array in (model.mean, model.dictionary.fingerprints, model.dictionary.counts):
+        array.setflags(write=False)  # all models share it
     return encoder
 
 

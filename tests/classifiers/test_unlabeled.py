@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn_hashnlp import TextClassifier, load_model, save_model
 from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.inspection import explain
-from sklearn_hashnlp.sentences import CooccurrenceEncoder
+from sklearn_hashnlp.sentences import CooccurrenceEncoder, load_pretrained
 from tests.trainings import assert_same_bits
 
 SMALL = {"n_buckets": 2**10, "n_embeddings": 2**12, "random_state": 0}
@@ -96,6 +96,13 @@ def test_texts_of_weight_0_are_ignored():
         model = TextClassifier(**more, **SMALL)
         model.fit([*TEXTS, *junk], [*LABELS, *["pet"] * len(junk)], weights, **unlabeled)
         assert_same_bits(model.decision_function(UNSEEN), alone.decision_function(UNSEEN))
+
+
+def test_nobody_can_change_the_weights_of_the_package():
+    with pytest.raises(ValueError, match="read-only"):
+        load_pretrained().intercept_[:] = 1
+    load_pretrained().coef_[:] = 1  # a copy
+    assert load_pretrained().transform(["a"]).std() > 0.01
 
 
 @pytest.mark.parametrize("make", [TextClassifier, make_text_classifier])
