@@ -290,4 +290,12 @@ def _cell(cell: dict[str, Any] | None) -> str:
     return "" if cell is None else f"{cell['accuracy']:.1f}"
 
 
-TABLES = {"few labels": markdown}
+def speed_table(result: dict[str, Any]) -> str:
+    """Return the table of texts per second."""
+    names = {ENGLISH: "English encoder, 6 MB", TEACHER: "all-MiniLM-L6-v2, 22 million parameters"}
+    speed = result.get("texts per second", {})
+    rows = [(names[name], f"{value:,.0f}") for name, value in speed.items()]
+    return table(("vectors of AG News, one thread", "texts per second"), rows)
+
+
+TABLES = {"few labels": markdown, "few labels speed": speed_table}
