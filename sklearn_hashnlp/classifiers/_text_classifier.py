@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import copy
 from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,9 +37,6 @@ from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.training._fit_task import let_report, reported_to_callbacks
 from sklearn_hashnlp.training._settings import EarlyStopping, joined_callbacks
 from sklearn_hashnlp.training._validation_split import errors_of_validation_data, validation_pair
-
-if TYPE_CHECKING:  # torch is imported where a net is trained
-    pass
 
 
 # scikit-learn has no types
