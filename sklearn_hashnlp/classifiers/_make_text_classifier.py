@@ -19,14 +19,13 @@ from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbedding
 from sklearn_hashnlp.classifiers._losses import LossChoice
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice
+from sklearn_hashnlp.sentences._pretrained_weights import PretrainedName
 from sklearn_hashnlp.text import AutoNgramVectorizer, HashingNgramVectorizer
 from sklearn_hashnlp.text._count_ngrams import TOKENS
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.training._settings import EarlyStopping
 
 Features: TypeAlias = Literal["auto", "words", "words+characters", "characters"]
-
-Pretrained: TypeAlias = Literal["english"]
 
 _N_COLUMNS = 2**30  # leaves room for other columns
 
@@ -36,7 +35,7 @@ def make_text_classifier(
     features: Features = "auto",
     lowercase: bool = True,
     ngram_range: tuple[int, int] = (1, 2),
-    pretrained: Pretrained | Any = None,
+    pretrained: PretrainedName | Any = None,
     n_buckets: int = 2**20,
     n_hashes: int = 1,
     n_embeddings: int = 2**20,
@@ -210,8 +209,9 @@ def named_in_errors(estimator: Any) -> Iterator[None]:
 
 def loaded_encoder(pretrained: Any, n_jobs: int | None) -> Any:
     """Return the encoder of the parameter ``pretrained``, which may be the name of weights."""
-    if pretrained != "english":
+    if not isinstance(pretrained, str):
         return pretrained
     from sklearn_hashnlp.sentences import load_pretrained  # only here: it takes time
 
-    return load_pretrained("english").set_params(n_jobs=n_jobs)
+    encoder = load_pretrained(pretrained)  # type: ignore[arg-type]  # it checks the name
+    return encoder.set_params(n_jobs=n_jobs)

@@ -26,13 +26,13 @@ from sklearn_hashnlp.classifiers._losses import LossChoice, takes_several_labels
 from sklearn_hashnlp.classifiers._make_text_classifier import (
     MODEL_PARAMETERS,
     Features,
-    Pretrained,
     named_in_errors,
 )
 from sklearn_hashnlp.classifiers._net_classifier import ClassWeight, Monitor
 from sklearn_hashnlp.classifiers._text_pipeline import HoldsTextPipeline
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice
 from sklearn_hashnlp.classifiers.hash_embedding._text_scorer import TextScorer
+from sklearn_hashnlp.sentences._pretrained_weights import PretrainedName
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.training._fit_task import let_report, reported_to_callbacks
 from sklearn_hashnlp.training._settings import EarlyStopping, joined_callbacks
@@ -198,7 +198,7 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         "lowercase": ["boolean"],
         "ngram_range": [tuple, list],
         "pretrained": [
-            literal_options(Pretrained),
+            literal_options(PretrainedName),
             HasMethods(["fit", "transform", "get_params"]),
             None,
         ],
@@ -212,7 +212,7 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         features: Features = "auto",
         lowercase: bool = True,
         ngram_range: tuple[int, int] = (1, 2),
-        pretrained: Pretrained | Any = None,
+        pretrained: PretrainedName | Any = None,
         n_buckets: int = 2**20,
         n_hashes: int = 1,
         n_embeddings: int = 2**20,

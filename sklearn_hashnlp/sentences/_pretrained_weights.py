@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from sklearn_hashnlp.persistence import load_model
-
 PretrainedName: TypeAlias = Literal["english"]
 """The encoders by name, each a folder beside this file."""
 
@@ -34,6 +32,8 @@ def reference_of(name: str) -> dict[str, str]:
 @cache
 def loaded_encoder(name: str) -> Any:
     """Load an encoder, once."""
+    from sklearn_hashnlp.persistence import load_model  # only here: it takes time
+
     encoder = load_model(folder_of(name))
     model = encoder._model
     model.reference = reference_of(name)
@@ -46,10 +46,12 @@ def load_reference(saved: dict[str, str]) -> Any:
     """Return what the encoder has learned that a saved model refers to, if it is the same."""
     model = loaded_encoder(saved["name"])._model
     if model.reference != saved:
+        mine = f"version {model.reference['version']}"
+        if model.reference["version"] == saved["version"]:
+            mine = "other weights of that version: their SHA-256 differs"
         raise ValueError(
             f"The model was trained with version {saved['version']} of the encoder "
-            f"{saved['name']!r}, and this version of sklearn-hashnlp comes with version "
-            f"{model.reference['version']}. Install the version that saved the model, or train it "
-            "again."
+            f"{saved['name']!r}, and this version of sklearn-hashnlp comes with {mine}. Install "
+            "the version that saved the model, or train it again."
         )
     return model

@@ -57,6 +57,10 @@ def test_a_pretrained_encoder(
     assert hashnlp("predict", "-m", tmp_path / "m", stdin="a fine film").out in ("good\n", "bad\n")
     refused = hashnlp("train", data, "-m", tmp_path / "m", "--pretrained", tmp_path / "m")
     assert (refused.code, "is a TextClassifier, not a sentence encoder" in refused.err) == (1, True)
+    refused = hashnlp("train", data, "-m", tmp_path / "m", "--pretrained", "German")
+    assert refused.code == 1
+    assert "no folder 'German'" in refused.err
+    assert "Expected one of 'english'." in refused.err
     assert (
         hashnlp(
             "train", data, "-m", tmp_path / "m", "--pretrained", tmp_path / "encoder", "--sgnn"

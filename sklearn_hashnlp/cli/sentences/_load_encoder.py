@@ -32,8 +32,14 @@ def load_encoder(folder: Path, *, n_jobs: int) -> Any:
 
 def load_pretrained(folder: Path) -> Any:
     """Load a sentence encoder for vectors without the spelling of words, or return its name."""
-    if str(folder) == "english" and not folder.exists():
-        return "english"
+    if not folder.exists():
+        from sklearn_hashnlp import sentences
+
+        try:
+            sentences.load_pretrained(str(folder))  # type: ignore[arg-type]  # it checks the name
+        except ValueError as error:
+            raise FileNotFoundError(f"There is no folder {str(folder)!r}. {error}") from error
+        return str(folder)
     encoder = load_encoder(folder, n_jobs=-1)
     if getattr(encoder, "context_weight", 0) != 0:
         encoder.set_params(context_weight=1.0)

@@ -257,17 +257,21 @@ def _any_exported(any_model: Any, tmp_path_factory: pytest.TempPathFactory) -> P
     return folder
 
 
+@pytest.mark.parametrize(
+    ("version", "found"),
+    [("0", "comes with version 0"), ("1", "comes with other weights of that version: their SHA")],
+)
 def test_weights_that_come_with_the_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, found: str
 ) -> None:
     model = TextClassifier(pretrained="english", **SMALL).fit(TEXTS, LABELS, unlabeled=TEXTS)
     check(model, tmp_path)
     package = import_module("sklearn_hashnlp.sentences._pretrained_weights")
-    other = {"name": "english", "version": "0", "sha256": "0"}
+    other = {"name": "english", "version": version, "sha256": "0"}
     for module in (package, import_module("sklearn_hashnlp.classifiers.export._encoder_model")):
         monkeypatch.setattr(module, "reference_of", lambda name: other)
     monkeypatch.setattr(package, "loaded_encoder", package.loaded_encoder.__wrapped__)
-    with pytest.raises(ModelFormatError, match="trained with version 1 of the encoder 'english'"):
+    with pytest.raises(ModelFormatError, match=f"version 1 of the encoder 'english'.*{found}"):
         load_model(tmp_path / "model", predict_only=True)
 
 
