@@ -16,6 +16,7 @@ from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbedding
 from sklearn_hashnlp.classifiers._text_classifier import TextClassifier
 from sklearn_hashnlp.classifiers.merging._merge_weights import merge_models
 from sklearn_hashnlp.persistence._values import short
+from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.trees import SoftmaxTree
 
 Model = TypeVar("Model", HashEmbeddingClassifier, TextClassifier, Pipeline)
@@ -116,6 +117,13 @@ def merge_classifiers(models: Iterable[Model], weights: ArrayLike | None = None)
                 f"{type(models[0]).__name__}, model {index} a {type(model).__name__}."
             )
         for name, first, other in _differences(models[0], model):
+            if name.startswith("encoders of ") or f" of {NgramVectorUnion.__name__}," in name:
+                raise ValueError(
+                    "merge_classifiers needs models with the same vectors of texts, and those of "
+                    f"models 0 and {index} are of different encoders or of different lengths, "
+                    "which depend on the texts of fit. Fit one model, continue copies of it by "
+                    "partial_fit on parts of the data, and merge these."
+                )
             raise ValueError(
                 f"merge_classifiers needs models that agree: {name} is {short(first)} in model 0 "
                 f"and {short(other)} in model {index}."

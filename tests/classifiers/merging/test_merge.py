@@ -290,6 +290,26 @@ def test_data_that_differ_are_refused_by_name():
         merge_classifiers([fitted, streamed])
 
 
+@pytest.mark.parametrize("own", [True, False], ids=["unlabeled", "pretrained"])
+def test_models_with_vectors_are_merged_if_they_continue_one(own):
+    def fitted(part):
+        if own:
+            return TextClassifier(**SMALL_TEXT, loss="softmax").fit(
+                TEXTS[part], KINDS[part], unlabeled=TEXTS[part] * 20
+            )
+        model = TextClassifier(**SMALL_TEXT, loss="softmax", pretrained="english")
+        return model.fit(TEXTS[part], KINDS[part])
+
+    parts = [slice(0, len(TEXTS) // 2), slice(len(TEXTS) // 2, None)]
+    models = [fitted(part) for part in parts]
+    with pytest.raises(ValueError, match=r"the same vectors .* Fit one model, continue copies"):
+        merge_classifiers(models)
+    copies = [copy.deepcopy(models[0]).partial_fit(TEXTS[part], KINDS[part]) for part in parts]
+    merged = merge_classifiers(copies)
+    assert merged.n_parameters_ == models[0].n_parameters_
+    assert np.isfinite(merged.predict_proba(TEXTS)).all()
+
+
 def test_models_without_accumulated_squares_are_refused(tmp_path):
     adam = trained(PARTS[0], optimizer="adam")
     with pytest.raises(ValueError, match="model 0: it was trained with optimizer='adam'"):
