@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_hashnlp._sklearn import check_fitted
 from sklearn_hashnlp.classifiers import HashEmbeddingClassifier, TextClassifier
 from sklearn_hashnlp.classifiers._training_summary import TrainingSummary, histograms
+from sklearn_hashnlp.classifiers.export._linear_predictor import FolderPredictor
 from sklearn_hashnlp.classifiers.hash_embedding._known_columns import (
     KnownColumns,
 )
@@ -69,7 +70,7 @@ def compare_texts(model: Any, texts: Iterable[str], *, level: float = 0.05) -> T
     Raises
     ------
     TypeError
-        If the model is of another kind, or a text is not a ``str``.
+        If the model is of another kind, ``level`` is no number, or a text is not a ``str``.
     ValueError
         If there are fewer than 20 texts, ``level`` is not between 0 and 1, or the model remembers
         nothing: it was trained by ``partial_fit`` alone or merged, with ``calibrate=False`` or
@@ -110,6 +111,8 @@ def compare_texts(model: Any, texts: Iterable[str], *, level: float = 0.05) -> T
     'row length'
     """
     classifier, steps = _steps_of(model)
+    if not hasattr(level, "__float__"):
+        raise TypeError(f"compare_texts: level must be a number, got {level!r}.")
     if not 0 < level < 1:
         raise ValueError(f"compare_texts: level must be between 0 and 1, got {level!r}.")
     documents = list(as_documents(texts, caller="compare_texts"))
@@ -159,10 +162,13 @@ def _steps_of(model: Any) -> tuple[HashEmbeddingClassifier, Pipeline]:
         pipeline = model.pipeline_
     is_pipeline = isinstance(pipeline, Pipeline) and len(pipeline.steps) > 1
     if not (is_pipeline and isinstance(pipeline.steps[-1][1], HashEmbeddingClassifier)):
+        is_loaded = isinstance(model, FolderPredictor)
+        remedy = (
+            "Load it without predict_only" if is_loaded else "Of a search pass its best_estimator_"
+        )
         raise TypeError(
             "compare_texts needs a fitted classifier of strings, a TextClassifier or a Pipeline of "
-            f"a vectorizer and a HashEmbeddingClassifier; got a {type(model).__name__}. Of a "
-            "search pass the best_estimator_."
+            f"a vectorizer and a HashEmbeddingClassifier; got a {type(model).__name__}. {remedy}."
         )
     check_is_fitted(pipeline.steps[-1][1])
     return pipeline.steps[-1][1], Pipeline(pipeline.steps[:-1])

@@ -162,7 +162,7 @@ def test_unknown_ngrams_are_of_words_where_words_are_counted():
     assert unknown == {"жук": 30, "муха": 30, "жук муха": 30}
 
 
-def test_what_cannot_be_compared_is_named(fitted):
+def test_what_cannot_be_compared_is_named(fitted, tmp_path):
     model, new, _ = fitted[0]
     with pytest.raises(ValueError, match="compare_texts needs at least 20 texts, got 1"):
         compare_texts(model, new[:1])
@@ -170,6 +170,11 @@ def test_what_cannot_be_compared_is_named(fitted):
         compare_texts(model, [3] * 20)
     with pytest.raises(ValueError, match="level must be between 0 and 1, got 0"):
         compare_texts(model, new, level=0)
+    with pytest.raises(TypeError, match=r"level must be a number, got '0\.05'"):
+        compare_texts(model, new, level="0.05")
+    save_model(model, tmp_path / "model")
+    with pytest.raises(TypeError, match=r"got a .*\. Load it without predict_only\.$"):
+        compare_texts(load_model(tmp_path / "model", predict_only=True), new)
     for other in (SGNNClassifier(), Pipeline([("classifier", SGNNClassifier())])):
         with pytest.raises(TypeError, match=rf"a TextClassifier or .*got a {type(other).__name__}"):
             compare_texts(other, new)
