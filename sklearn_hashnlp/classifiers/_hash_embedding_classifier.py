@@ -443,6 +443,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         classes : array-like of shape (n_classes,), default=None
             All labels; required in the first call, unless ``y`` is a matrix. A later call may
             add labels, ``[*model.classes_, "new"]``, which start as improbable for all rows.
+            ``classes_`` stays sorted, so that columns of ``predict_proba`` may move.
 
         Returns
         -------

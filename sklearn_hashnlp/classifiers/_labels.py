@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Number
 from typing import Any, Self
@@ -117,6 +117,15 @@ class Labels:
             self.classes.tolist()
         ) < set(others.classes.tolist())
 
+    def in_type_of(self, known: Labels) -> Labels:
+        """Return the labels in the number type of the known ones, if they are equal in it."""
+        wanted, given = known.classes.dtype, self.classes.dtype
+        if wanted == given or not {wanted.kind, given.kind} <= set("biuf"):
+            return self
+        with np.errstate(invalid="ignore"):
+            classes = self.classes.astype(wanted)
+        return replace(self, classes=classes) if np.array_equal(classes, self.classes) else self
+
     def check_kept(self, classes: ArrayLike, caller: str) -> None:
         """Check that ``classes`` has all of these labels, which a model was trained with."""
         given = _unique_classes(classes, caller).tolist()
@@ -186,6 +195,11 @@ def read_targets(
         values = y.to_numpy()
         # nullable types of pandas
         values = np.array(values.tolist()) if values.dtype == object else values
+        if known is not None and known.multilabel:
+            column_of = {name: column for column, name in enumerate(names.tolist())}
+            if set(column_of) == set(known.classes.tolist()):  # in any order
+                values = values[:, [column_of[label] for label in known.classes.tolist()]]
+                names = known.classes
         return values, Labels(names, multilabel=True)
     _refuse_missing(y, caller)
     return plain_labels(y), None
@@ -230,6 +244,16 @@ def _read_soft_labels(
             f"each row. Row {wrong[0]} is {matrix[wrong[0]].tolist()}."
         )
     return matrix, Labels(labels, multilabel=False, soft=True)
+
+
+def as_class_list(classes: Any, caller: str) -> Any:
+    """Return the labels of the parameter ``classes`` so that they can be read more than once."""
+    if isinstance(classes, str | bytes) or not (classes is None or isinstance(classes, Iterable)):
+        raise TypeError(
+            f"{caller}: classes must be a list of labels, such as [{classes!r:.60}], got "
+            f"{classes!r:.60}."
+        )
+    return classes if classes is None or hasattr(classes, "dtype") else list(classes)
 
 
 def _unique_classes(classes: Any, caller: str) -> NDArray[Any]:

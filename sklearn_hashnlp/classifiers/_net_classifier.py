@@ -17,7 +17,7 @@ from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, Options, StrOptions, literal_options
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._calibration import Calibration
-from sklearn_hashnlp.classifiers._labels import Labels, check_targets, read_targets
+from sklearn_hashnlp.classifiers._labels import Labels, as_class_list, check_targets, read_targets
 from sklearn_hashnlp.classifiers._losses import (
     LOSSES,
     Calibrate,
@@ -168,6 +168,7 @@ class NetClassifier(ScoringClassifier, FittedNet):
     ) -> Self:
         """Train on rows, from the start or on."""
         caller = type(self).__name__
+        classes = as_class_list(classes, caller)
         self._check_parameters()
         if partial and self.class_weight == "balanced":
             raise ValueError(
@@ -255,6 +256,8 @@ class NetClassifier(ScoringClassifier, FittedNet):
                     "have."
                 )
         labels = named or Labels.of(y, classes, caller=type(self).__name__)
+        if known is not None:
+            labels = labels.in_type_of(known)
         adds = partial and known is not None and known.is_part_of(labels)
         if known is None or adds or not partial:
             labels.warn_of_strings(type(self).__name__)

@@ -371,6 +371,7 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         classes : array-like of shape (n_classes,), default=None
             All labels; required in the first call, unless ``y`` is a matrix. A later call may
             add labels, ``[*model.classes_, "new"]``, which start as improbable for all texts.
+            ``classes_`` stays sorted, so that columns of ``predict_proba`` may move.
         sample_weight : array-like of shape (n_texts,), default=None
             As in ``fit``.
 

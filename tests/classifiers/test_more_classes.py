@@ -165,6 +165,36 @@ def test_the_order_of_classes_does_not_matter():
     assert_same_bits(*(model.predict_proba(MORE) for model in models))
 
 
+@pytest.mark.parametrize("name", ["dual", "SGNN"])
+def test_classes_are_labels_that_can_be_read_once(name):
+    known, more = (dense_if_needed(name, matrix) for matrix in (X, MORE))
+    model = make(name).partial_fit(known, Y, classes=iter(KNOWN))
+    for single in ("chess", b"chess", 3):
+        with pytest.raises(TypeError, match=r"classes must be a list of labels, such as \["):
+            model.partial_fit(known, Y, classes=single)
+    model.partial_fit(more, MORE_Y, classes=(label for label in NAMES))
+    assert model.classes_.tolist() == NAMES.tolist()
+    soft = HashEmbeddingClassifier(**SMALL, loss="soft_softmax", embedding_dim="auto")
+    soft.fit(X, indicators(Y, KNOWN), classes=iter(KNOWN))
+    assert soft.classes_.tolist() == KNOWN
+
+
+@pytest.mark.parametrize(
+    ("new", "dtype"),
+    [
+        ([0.0, 1.0, 2.0, -1.0], np.int8),
+        ([0.0, 1.0, 2.0], np.int8),
+        ([0, 1, 2, 0.5], np.float64),
+        ([0, 1, 2, 300], np.int64),
+    ],
+)
+def test_labels_keep_their_number_type(new, dtype):
+    y = np.searchsorted(KNOWN, Y).astype(np.int8)
+    model = make("dual").fit(X, y).partial_fit(X, y.astype(type(new[-1])), classes=new)
+    assert model.classes_.tolist() == sorted(new)
+    assert model.classes_.dtype == dtype
+
+
 @pytest.mark.parametrize("name", ["dual", "tree", "SGNN"])
 def test_the_error_for_unknown_labels_has_the_call_that_adds_them(name):
     known, more = (dense_if_needed(name, matrix) for matrix in (X, MORE))
@@ -264,6 +294,19 @@ def test_a_frame_may_have_more_columns_anywhere():
         model.partial_fit(MORE, wider, classes=[*KNOWN, *NEW])
     assert model.classes_.tolist() == NAMES.tolist()
     assert (model.predict(MORE) == wider.to_numpy()).all(axis=1).mean() > 0.8
+
+
+def test_the_columns_of_a_frame_may_have_another_order():
+    frame = pd.DataFrame(indicators(Y, KNOWN), columns=KNOWN)
+    moved = frame[KNOWN[::-1]]
+    models = [
+        make("ova").fit(X, frame, validation_data=(X, one)).partial_fit(X, one)
+        for one in (frame, moved)
+    ]
+    assert_same_bits(*(model.predict_proba(X) for model in models))
+    assert_same_bits(*(model.history_[0]["valid_loss"] for model in models))
+    with pytest.raises(ValueError, match="cannot continue training with"):
+        models[0].partial_fit(X, moved.rename(columns={"baking": "cooking"}))
 
 
 def test_soft_labels_may_have_more_columns():
