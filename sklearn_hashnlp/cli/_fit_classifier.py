@@ -18,6 +18,7 @@ from sklearn_hashnlp.cli._reading import (
     label_lists,
     note_unknown_labels,
     read_labelled,
+    read_unlabeled,
 )
 from sklearn_hashnlp.cli._screen import Screen, counted
 
@@ -43,6 +44,7 @@ def fit_in_memory(
     """Train a model on the texts of a file; return the report of the training."""
     read, validation = read_labelled(screen, data, reading), None
     texts, labels = read.data, read.target
+    more_texts = None if unlabeled is None else read_unlabeled(screen, unlabeled, reading)
     n_labels = count_labels(labels)
     check_labels(n_labels, len(texts), data)
     if valid is not None:
@@ -65,12 +67,12 @@ def fit_in_memory(
     if validation is not None:
         note_unknown_labels(screen, valid or data, true, n_labels)
     started = perf_counter()
-    if unlabeled is not None:
-        screen.note(f"Learning from the texts of {unlabeled}")
     scorable = _scorable(validation, n_labels, multilabel=multilabel)
-    fit_model(screen, model, texts, labels, scorable, unlabeled)
+    fit_model(screen, model, texts, labels, scorable, more_texts)
     trained = last_step(model)
     report = _report(data, len(texts), n_labels, reading, started, trained.history_)
+    if more_texts is not None:
+        report["unlabeled"] = {"data": str(unlabeled), "n_texts": len(more_texts)}
     stopping = getattr(getattr(trained, "classifier", None) or trained, "early_stopping", False)
     if stopping:  # it has kept the weights of the best epoch
         monitor = getattr(stopping, "monitor", stopping)
@@ -90,7 +92,7 @@ def fit_model(
     texts: list[str],
     labels: Any,
     validation: Any = None,
-    unlabeled: Path | None = None,
+    unlabeled: list[str] | None = None,
 ) -> None:
     """Fit a model with a progress bar, and print the figures of each epoch."""
     if not hasattr(model, "steps"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,7 +96,7 @@ def _describe(model: Any, folder: Path, report: dict[str, Any]) -> dict[str, Any
         }
     elif n_words:
         parameters |= vectorizer.get_params(deep=False)
-    files = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
+    sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
     saved = datetime.fromtimestamp(max(path.stat().st_mtime for path in folder.iterdir()), UTC)
     names = [str(label) for label in getattr(estimator, "classes_", [])]
     counts = report.get("labels", {})
@@ -110,8 +112,9 @@ def _describe(model: Any, folder: Path, report: dict[str, Any]) -> dict[str, Any
         "n_parameters": getattr(estimator, "n_parameters_", None),
         "n_words": n_words,
         "n_ngrams": list(getattr(estimator, "n_ngrams_", ())),
-        "bytes": sum(files.values()),
-        "files": files,
+        "bytes": sum(sizes.values()),
+        "files": sizes,
+        "pretrained": _pretrained(model),
         "labels": counts if is_whole else dict.fromkeys(names),
         "parameters": {
             name: value
@@ -119,6 +122,18 @@ def _describe(model: Any, folder: Path, report: dict[str, Any]) -> dict[str, Any
             if isinstance(value, str | int | float)
         },
     }
+
+
+def _pretrained(model: Any) -> str | None:
+    """Describe the encoder of the parameter ``pretrained``; its version is that of the package."""
+    encoder = getattr(model, "pretrained", None)
+    if not isinstance(encoder, str):
+        return None if encoder is None else type(encoder).__name__
+    from sklearn_hashnlp.sentences import load_pretrained
+
+    load_pretrained(encoder)  # type: ignore[arg-type]  # it checks the name
+    provenance = files("sklearn_hashnlp.sentences") / encoder / "provenance.json"
+    return f"{encoder}, version {json.loads(provenance.read_text(encoding='utf-8'))['version']}"
 
 
 def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:
@@ -146,6 +161,11 @@ def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:
             else f", {counted(len(history), 'epoch')}"
         )
         rows.append(("Training time", f"{description['seconds']:.1f} s{epochs}"))
+    if "unlabeled" in description:
+        texts = description["unlabeled"]
+        rows.append(("Unlabeled texts", f"{texts['data']}: {counted(texts['n_texts'], 'text')}"))
+    if description["pretrained"] is not None:
+        rows.append(("Pretrained", description["pretrained"]))
     validation = description.get("validation")
     if validation:
         figures = [

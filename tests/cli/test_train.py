@@ -78,7 +78,10 @@ def test_unlabeled_texts_and_the_encoder_in_the_package(
     options = ["--unlabeled", unlabeled, "--pretrained", "english"]
     result = hashnlp("train", data, "-m", tmp_path / "m", *options)
     assert result.code == 0, result.err
-    assert f"Learning from the texts of {unlabeled}" in result.err
+    assert f"Read 96 texts without labels from {unlabeled}" in result.err
+    info = hashnlp("info", tmp_path / "m").out
+    assert f"{unlabeled}: 96 texts" in info
+    assert "english, version 1" in info
     model = load_model(tmp_path / "m")
     assert model.pretrained == "english"
     encoders = [encoder.estimator for encoder in model.pipeline_[0].encoders]
@@ -92,6 +95,58 @@ def test_unlabeled_texts_and_the_encoder_in_the_package(
         assert (found.code, "--unlabeled" in found.err) == (2, True)
     missing = hashnlp("train", data, "-m", tmp_path / "m", "--unlabeled", tmp_path / "nothing")
     assert (missing.code, "nothing" in missing.err) == (1, True)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("name", "content", "options", "note"),
+    [
+        (
+            "more.csv",
+            "id;body;text\n1;a fine film;x\n2;;x\n",
+            [],
+            "2 texts (1 empty) {}column body",
+        ),
+        ("more.dat", "id;body\n1;a fine film\n", ["--format", "csv"], "1 text {}column body"),
+        ("more.jsonl", '{"text": "x", "body": "a fine film"}\n', [], "1 text {}column body"),
+        ("more.csv", "id;text\n1;a fine film\n", [], "1 text {}column text"),
+        ("more.csv", "id,text\n1,a fine film\n", [], "1 text {}column text"),
+        ("more.txt", "a fine film\nso; dull\n", ["--format", "csv"], "2 texts {}"),
+        ("more.txt", "a fine film\n", ["--errors", "skip"], "1 text {}"),
+    ],
+)
+def test_unlabeled_texts_are_read_as_the_data(
+    hashnlp: Any, rows: Any, tmp_path: Path, name: str, content: str, options: Any, note: str
+) -> None:
+    data, unlabeled = tmp_path / "films.csv", tmp_path / name
+    lines = [f"{label};{text};x" for label, text in rows]
+    data.write_text("\n".join(["label;body;text", *lines]), encoding="utf-8")
+    unlabeled.write_text(content, encoding="utf-8")
+    of_data = ["--text-column", "body", "--delimiter", ";", *options]
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--unlabeled", unlabeled, *of_data)
+    assert result.code == 0, result.err
+    assert f"Read {note.format('without labels from ')}" in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("more.csv", "id;kind\n1;a\n", "no column 'body' for the text; the columns are"),
+        ("more.csv", "body\n", "has no texts; expected one per line, or a column"),
+        ("more.txt", "\n \n", "has no texts; expected one per line, or a column"),
+        ("more.csv", "id;body\n1;a\n2\n", "line 3: expected 2 fields"),
+    ],
+)
+def test_unlabeled_files_that_are_refused(
+    hashnlp: Any, rows: Any, tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    data, unlabeled = tmp_path / "films.csv", tmp_path / name
+    lines = [f"{label};{text}" for label, text in rows]
+    data.write_text("\n".join(["label;body", *lines]), encoding="utf-8")
+    unlabeled.write_text(content, encoding="utf-8")
+    of_data = ["--text-column", "body", "--delimiter", ";"]
+    result = hashnlp("train", data, "-m", tmp_path / "m", "--unlabeled", unlabeled, *of_data)
+    assert (result.code, message in result.err) == (1, True)
 
 
 @pytest.mark.usefixtures("small")
