@@ -44,7 +44,7 @@ def fit_in_memory(
     """Train a model on the texts of a file; return the report of the training."""
     read, validation = read_labelled(screen, data, reading), None
     texts, labels = read.data, read.target
-    more_texts = None if unlabeled is None else read_unlabeled(screen, unlabeled, reading)
+    more_texts = None if unlabeled is None else read_unlabeled(screen, unlabeled, data, reading)
     n_labels = count_labels(labels)
     check_labels(n_labels, len(texts), data)
     if valid is not None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields
-from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,11 +119,16 @@ def read_labelled(
     return data
 
 
-def read_unlabeled(screen: Screen, path: Path, options: LabelledOptions) -> list[str]:
-    """Read a file without labels by the options of DATA, as far as its first row fits them."""
+def read_unlabeled(screen: Screen, path: Path, data: Path, options: LabelledOptions) -> list[str]:
+    """Read a file without labels, by the options for DATA if it has the same extension."""
+    from sklearn_hashnlp.datasets import TextReader
+
+    given: dict[str, Any] = {"encoding": options.encoding}
+    if path.suffix == data.suffix:
+        given = {field.name: getattr(options, field.name) for field in fields(TextOptions)}
     with screen.bar(f"Reading {path.name}") as update:
-        reader, rows = _open_unlabeled(path, options, update)
-        texts = [row.text for row in rows]
+        reader = TextReader(path, progress=update, **given)
+        texts = [row.text for row in reader]
     n_empty = sum(not text.strip() for text in texts)
     if n_empty == len(texts):
         raise ValueError(f"{path} has no texts; expected one per line, or a column of a table.")
@@ -132,35 +136,6 @@ def read_unlabeled(screen: Screen, path: Path, options: LabelledOptions) -> list
     column = "" if reader.text_column is None else f"column {reader.text_column} of "
     screen.note(f"Read {counted(len(texts), 'text')}{empty} without labels from {column}{path}")
     return texts
-
-
-def _open_unlabeled(
-    path: Path, options: LabelledOptions, update: Callable[..., None]
-) -> tuple[TextReader, Iterable[Any]]:
-    """Return a reader and its rows: by the options of DATA or, if these do not fit, by less."""
-    from sklearn_hashnlp.datasets import TextReader
-
-    given = {field.name: getattr(options, field.name) for field in fields(TextOptions)}
-    if options.file_format == "fasttext":  # any file can be read as that
-        given["file_format"] = None
-    plain = {name: given[name] for name in ("label_prefix", "encoding", "errors")}
-    if options.errors == "skip":  # which is for tables
-        plain["errors"] = "replace"
-    usual: dict[str, Any] = {"text_column": None}
-    ways = [given, plain | {"text_column": options.text_column}, given | usual, plain]
-    if not path.is_file():  # a pipe is read once
-        ways = ways[:1] if given["file_format"] else ways[-1:]
-    errors = []
-    for way in ways:
-        try:
-            reader = TextReader(path, progress=update, **way)
-            rows = iter(reader)
-            first = list(islice(rows, 1))
-        except ValueError as error:
-            errors.append(error)
-        else:
-            return reader, chain(first, rows)
-    raise errors[0]
 
 
 def label_lists(labels: Any) -> list[list[str]]:
