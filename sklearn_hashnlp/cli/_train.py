@@ -57,8 +57,8 @@ class TrainOptions(OptionGroup):
         None,
         metavar="FILE",
         help="More texts like those of DATA, without labels: one per line, or a column of CSV, TSV "
-        "or JSON lines. If its extension is that of DATA, it is read by the options for DATA. Vectors "
-        "are learned from the texts, which help if those of DATA are few.",
+        "or JSON lines. If its extension is that of DATA, it is read by the options for DATA. "
+        "Vectors are learned from the texts, which help if those of DATA are few.",
     )
     sgnn: bool = typer.Option(
         False,
