@@ -94,9 +94,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         Number of rows of the importance table; n (or K) in the paper.
     embedding_dim : int or "auto", default=20
         Dimension of the embeddings; d in the paper. ``"auto"``: the number of classes but at most
-        32, from 1,024 classes on their square root but at most 128; rounded up to a multiple of 4.
-        With hidden layers 20. Labels that ``partial_fit`` adds to a model without hidden layers
-        get dimensions in addition.
+        32, from 1,024 classes on their square root but at most 128; rounded up to a multiple of 4;
+        with hidden layers 20. Labels that ``partial_fit`` adds get more, without hidden layers.
     aggregation : {"sum", "concat", "median"}, default="sum"
         How the component vectors are combined. Ignored by ``variant="standard"``.
     normalize : {None, "l1", "l2"}, default="l2"
@@ -441,9 +440,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         X, y, sample_weight : array-like
             As in ``fit``.
         classes : array-like of shape (n_classes,), default=None
-            All labels; required in the first call, unless ``y`` is a matrix. A later call may
-            add labels, ``[*model.classes_, "new"]``, which start as improbable for all rows.
-            ``classes_`` stays sorted, so that columns of ``predict_proba`` may move.
+            All labels; required in the first call, unless ``y`` is a matrix. A later call may add
+            some, ``[*model.classes_, "new"]``: sorted in, so that columns of probabilities move.
 
         Returns
         -------

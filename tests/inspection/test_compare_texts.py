@@ -15,6 +15,7 @@ from sklearn_hashnlp import SGNNClassifier, TextClassifier, load_model, save_mod
 from sklearn_hashnlp.datasets import load_stdlib_docstrings
 from sklearn_hashnlp.inspection import compare_texts
 from sklearn_hashnlp.inspection._text_comparison import Measure, TextComparison
+from tests.trainings import assert_same_bits
 
 N_NEW = 250
 N_SEEDS = 6
@@ -241,14 +242,14 @@ def test_the_plot_has_a_line_for_each_value(fitted):
     assert names == ["no difference", "unknown n-grams", "row length", "largest probability"]
 
 
-def test_labels_that_were_added_later_have_no_share_in_training(fitted, tmp_path):
+def test_labels_that_were_added_later_have_a_small_share_in_training(fitted, tmp_path):
     model, new, unknown = fitted[0]
     save_model(model, tmp_path / "first")
     model = load_model(tmp_path / "first")
     model.partial_fit(unknown, [LEFT_OUT] * len(unknown), classes=[*model.classes_, LEFT_OUT])
     save_model(model, tmp_path / "second")
     found = compare_texts(load_model(tmp_path / "second"), new)
-    assert found.to_dict() == compare_texts(model, new).to_dict()
+    assert_same_bits(found.to_dict(), compare_texts(model, new).to_dict())
     before, now = found.label_shares[LEFT_OUT]
     assert 0 < before < 0.2
     assert now < 0.2
