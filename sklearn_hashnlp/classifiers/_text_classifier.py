@@ -306,16 +306,15 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         """
         is_warm = self.classifier is not None and self.classifier.warm_start
         resumes = is_warm and hasattr(self, "pipeline_")
-        if unlabeled is not None:
-            if resumes:
-                raise ValueError(
-                    f"{type(self).__name__}.fit cannot learn from unlabeled texts where it "
-                    "continues training, as new columns would mean nothing to the trained net. "
-                    "Set warm_start=False of the classifier."
-                )
+        if unlabeled is not None and resumes:
+            raise ValueError(
+                f"{type(self).__name__}.fit cannot learn from unlabeled texts where it "
+                "continues training, as new columns would mean nothing to the trained net. "
+                "Set warm_start=False of the classifier."
+            )
+        if unlabeled is not None or sample_weight is not None:
             X = list(as_documents(X, caller=type(self).__name__))
         if sample_weight is not None:
-            X = list(as_documents(X, caller=type(self).__name__))
             X, y, sample_weight = _without_zero_weights(X, y, sample_weight)
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline(X, unlabeled)
         count = partial(pipeline[0].fit_transform, y=y)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -96,7 +94,7 @@ def _describe(model: Any, folder: Path, report: dict[str, Any]) -> dict[str, Any
         }
     elif n_words:
         parameters |= vectorizer.get_params(deep=False)
-    sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
+    files = {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
     saved = datetime.fromtimestamp(max(path.stat().st_mtime for path in folder.iterdir()), UTC)
     names = [str(label) for label in getattr(estimator, "classes_", [])]
     counts = report.get("labels", {})
@@ -112,8 +110,8 @@ def _describe(model: Any, folder: Path, report: dict[str, Any]) -> dict[str, Any
         "n_parameters": getattr(estimator, "n_parameters_", None),
         "n_words": n_words,
         "n_ngrams": list(getattr(estimator, "n_ngrams_", ())),
-        "bytes": sum(sizes.values()),
-        "files": sizes,
+        "bytes": sum(files.values()),
+        "files": files,
         "pretrained": _pretrained(model),
         "labels": counts if is_whole else dict.fromkeys(names),
         "parameters": {
@@ -125,15 +123,9 @@ def _describe(model: Any, folder: Path, report: dict[str, Any]) -> dict[str, Any
 
 
 def _pretrained(model: Any) -> str | None:
-    """Describe the encoder of the parameter ``pretrained``; its version is that of the package."""
+    """Return the name of the encoder that was given, or of its class."""
     encoder = getattr(model, "pretrained", None)
-    if not isinstance(encoder, str):
-        return None if encoder is None else type(encoder).__name__
-    from sklearn_hashnlp.sentences import load_pretrained
-
-    load_pretrained(encoder)  # type: ignore[arg-type]  # it checks the name
-    provenance = files("sklearn_hashnlp.sentences") / encoder / "provenance.json"
-    return f"{encoder}, version {json.loads(provenance.read_text(encoding='utf-8'))['version']}"
+    return encoder if isinstance(encoder, str | None) else type(encoder).__name__
 
 
 def _rows(description: dict[str, Any]) -> list[tuple[str, str]]:

@@ -135,20 +135,13 @@ def compare_texts(model: Any, texts: Iterable[str], *, level: float = 0.05) -> T
     known = KnownColumns.of(classifier._model.tables, rows)
     values = np.stack([known.unknown_shares, known.lengths, probabilities.max(axis=1)], axis=1)
     columns, n_texts_of = np.unique(rows.indices[~known.is_known], return_counts=True)
+    shares = {} if multilabel else _label_shares(summary, probabilities, classifier.classes_)
     return TextComparison.of(
-        _measures(
-            summary,
-            values,
-            None if multilabel else probabilities,
-            int(n_texts_of.max(initial=0)),
-            classifier.classes_,
-        ),
+        _measures(summary, values, int(n_texts_of.max(initial=0)), shares),
         level=level,
         n_texts=len(documents),
         summary=summary,
-        label_shares=(
-            {} if multilabel else _label_shares(summary, probabilities, classifier.classes_)
-        ),
+        label_shares=shares,
         unknown_ngrams=_named(steps, documents, rows, columns, n_texts_of),
         cumulative=_cumulative(summary, histograms(values, summary.quantiles)),
     )
@@ -177,9 +170,8 @@ def _steps_of(model: Any) -> tuple[HashEmbeddingClassifier, Pipeline]:
 def _measures(
     summary: TrainingSummary,
     values: NDArray[np.float64],  # (n_texts, 3), as in a summary
-    probabilities: NDArray[np.float64] | None,  # (n_texts, n_classes); None for multilabel models
     largest_count: int,  # texts with the most frequent unknown n-gram
-    classes: NDArray[Any],
+    shares: dict[Any, tuple[float, float]],  # of labels; empty for multilabel models
 ) -> list[Measure]:
     n_texts, n_training = len(values), summary.n_rows
     counts = histograms(values, summary.quantiles)
@@ -201,15 +193,13 @@ def _measures(
         ),
         _of_value(ROW_LENGTH, summary, 1, values, counts),
     ]
-    if probabilities is not None:
-        p_labels = p_of_shares(summary.shares, summary.sizes, probabilities.mean(axis=0), n_texts)
-        shares = _label_shares(summary, probabilities, classes)
-        label = int(p_labels.argmin())
+    if shares:
+        new = np.array([share for _, share in shares.values()])
+        p_labels = p_of_shares(summary.shares, summary.sizes, new, n_texts)
+        label, pair = list(shares.items())[int(p_labels.argmin())]
         p_top = p_of_lower_mean(summary.means[:, 2], summary.sizes, summary.deviation, values[:, 2])
         measures += [
-            Measure(
-                f"label {classes[label]}", *list(shares.values())[label], float(p_labels[label])
-            ),
+            Measure(f"label {label}", *pair, float(p_labels.min())),
             Measure(LARGEST_PROBABILITY, summary.mean(2), float(values[:, 2].mean()), p_top),
         ]
     p_values = corrected(np.array([measure.p_value for measure in measures]))

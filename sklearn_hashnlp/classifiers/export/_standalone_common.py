@@ -33,17 +33,18 @@ def _check_texts(texts: Iterable[Any], kinds: tuple[type, ...] = (str,)) -> list
     return texts
 
 
-def _murmur3(strings: list[bytes]) -> Any:
-    """Hash byte strings by MurmurHash3_x86_32, seed 0: an array of int32."""
+def _murmur3(strings: list[bytes], seeds: tuple[int, ...] = (0,)) -> Any:
+    """Hash byte strings by MurmurHash3_x86_32: a row of int32 for each seed."""
     lengths = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
-    hashes = np.empty(len(strings), dtype=np.int32)
+    hashes = np.empty((len(seeds), len(strings)), dtype=np.int32)
     # Strings of similar lengths are padded to the same length, a power of two, and hashed together.
     sizes = 4 << np.ceil(np.log2(np.maximum(lengths, 4) / 4)).astype(np.int64)
     for size in np.unique(sizes).tolist():
         chosen = np.flatnonzero(sizes == size)
         padded = np.array([strings[index] for index in chosen.tolist()], dtype=f"S{size}")
         blocks = padded.view("<u4").reshape(len(chosen), -1).astype(np.uint32)
-        own, state = lengths[chosen], np.zeros(len(chosen), dtype=np.uint32)
+        own = lengths[chosen]
+        state = np.repeat(np.array(seeds, dtype=np.uint32)[:, np.newaxis], len(chosen), axis=1)
         for index in range(size // 4):
             block = blocks[:, index] * np.uint32(0xCC9E2D51)
             block = (block << np.uint32(15) | block >> np.uint32(17)) * np.uint32(0x1B873593)
@@ -53,7 +54,7 @@ def _murmur3(strings: list[bytes]) -> Any:
             )
             # The bytes of an incomplete block are only combined by XOR.
             state = np.where(4 * index + 4 <= own, mixed, state)
-        hashes[chosen] = _mix(state ^ own.astype(np.uint32)).view(np.int32)
+        hashes[:, chosen] = _mix(state ^ own.astype(np.uint32)).view(np.int32)
     return hashes
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_hashnlp.classifiers.export._standalone_common import _check_texts, _mix
+from sklearn_hashnlp.classifiers.export._standalone_common import _check_texts, _murmur3
 from sklearn_hashnlp.classifiers.export._standalone_linear import (
     _NUMBER,
     LinearTextPredictor,
@@ -212,26 +212,9 @@ class _TextEncoder:
 
 
 def _hash_units(units: list[bytes]) -> Any:
-    """Hash byte strings to 64 bits: MurmurHash3_x86_32, as of _murmur3, with two seeds."""
-    lengths = np.fromiter(map(len, units), dtype=np.int64, count=len(units))
-    hashes = np.empty(len(units), dtype=np.uint64)
-    sizes = 4 << np.ceil(np.log2(np.maximum(lengths, 4) / 4)).astype(np.int64)
-    for size in np.unique(sizes).tolist():
-        chosen = np.flatnonzero(sizes == size)
-        padded = np.array([units[index] for index in chosen.tolist()], dtype=f"S{size}")
-        blocks = padded.view("<u4").reshape(len(chosen), -1).astype(np.uint32)
-        own = lengths[chosen]
-        state = np.repeat(np.array(_SEEDS, dtype=np.uint32)[:, np.newaxis], len(chosen), axis=1)
-        for index in range(size // 4):
-            block = blocks[:, index] * np.uint32(0xCC9E2D51)
-            block = (block << np.uint32(15) | block >> np.uint32(17)) * np.uint32(0x1B873593)
-            state ^= block
-            mixed = state << np.uint32(13) | state >> np.uint32(19)
-            mixed = mixed * np.uint32(5) + np.uint32(0xE6546B64)
-            state = np.where(4 * index + 4 <= own, mixed, state)
-        high, low = _mix(state ^ own.astype(np.uint32)).astype(np.uint64)
-        hashes[chosen] = high << np.uint64(32) | low
-    return hashes
+    """Hash byte strings to 64 bits, by two seeds."""
+    high, low = _murmur3(units, _SEEDS).view(np.uint32).astype(np.uint64)
+    return high << np.uint64(32) | low
 
 
 def _hash_characters(words: list[str], low: int, high: int) -> tuple[Any, Any]:

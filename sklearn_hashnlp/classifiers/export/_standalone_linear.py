@@ -365,7 +365,7 @@ class _Vectorizer:
         except UnicodeEncodeError:
             self._refuse_surrogates(first, texts)
             raise
-        hashes = _murmur3(encoded).astype(np.int64)
+        hashes = _murmur3(encoded)[0].astype(np.int64)
         return np.abs(hashes) % self.n_features, np.where(hashes < 0, -1, 1), owners
 
     def count(self, columns: Any, signs: Any, indices: Any) -> tuple[Any, Any]:

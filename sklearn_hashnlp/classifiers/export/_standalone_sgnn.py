@@ -98,7 +98,7 @@ def _columns(text: str) -> tuple[Any, Any]:
     counts = _ngrams(text)
     if not counts:
         return np.empty(0, dtype=np.int64), np.empty(0)
-    hashes = _murmur3([ngram.encode() for ngram in counts]).astype(np.int64)
+    hashes = _murmur3([ngram.encode() for ngram in counts])[0].astype(np.int64)
     values = np.array(list(counts.values()))
     if featurizer["alternate_sign"]:
         values = np.where(hashes < 0, -values, values)
