@@ -322,8 +322,9 @@ def command_line() -> Drawing:
     """Draw the commands in the order of their use."""
     d = Drawing(
         640,
-        236,
-        "Commands by the order of their use: train or tune, then test, predict, explain and export",
+        264,
+        "Commands by the order of their use: train or tune, then test, predict, explain, compare "
+        "and export",
     )
     d.box(8, 84, 98, 56, "mails.csv", mono=True, size=15)
     for y, words in ((34, "train"), (84, "tune"), (134, "convert")):
@@ -338,11 +339,12 @@ def command_line() -> Drawing:
         "predict": "labels",
         "test": "accuracy",
         "explain": "n-grams",
+        "compare": "drift",
         "info": "description",
         "export": "one file",
     }
     for i, (words, note) in enumerate(uses.items()):
-        y = 8 + 44 * i
+        y = 4 + 44 * i
         d.arrow(402, 112, 446, y + 18, color=ORANGE)
         d.box(448, y, 86, 36, words, color=ORANGE, mono=True, size=15)
         d.text(542, y + 18, note, anchor="start", size=15, color=GRAY)
