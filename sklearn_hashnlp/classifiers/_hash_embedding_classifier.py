@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
-from sklearn_hashnlp._device import Device
+from sklearn_hashnlp._device import Device, resolve_device
 from sklearn_hashnlp._sklearn import MAX_INTEGER, Interval, StrOptions, fit_context, literal_options
 from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._labels import Labels
@@ -178,8 +178,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         falls or is below a hundredth, or by ``early_stopping``, after at most 100 epochs or 500
         steps; 20 with a linear decay.
     batch_size : int or "auto", default="auto"
-        Rows per batch. ``"auto"``: the power of two nearest to a 128th of the rows, from 32 to 256;
-        32 in ``partial_fit``.
+        Rows per batch. ``"auto"``: the power of two nearest to a 128th of the rows, from 32 to 256,
+        on a GPU 1,024 for 20,000 rows or more; 32 in ``partial_fit``.
     early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
         Whether to stop training when a metric on a validation set, taken from the training rows, no
         longer improves, and keep the weights of the best epoch: accuracy (of a whole row of an
@@ -510,15 +510,15 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
 
     def _settings(self, n_rows: int, seed: int) -> TrainingSettings:
         schedule, stopping = as_schedule(self.schedule, Schedule(average=True)), self._stopping()
-        options: dict[str, Any] = {"batch_size": self.batch_size, "decay": schedule.decay}
+        device = resolve_device(self.device, caller=type(self).__name__)
+        batch_size = resolve_batch_size(self.batch_size, n_rows, device)
+        epochs: dict[str, Any] = {"early_stopping": stopping is not None, "decay": schedule.decay}
         return TrainingSettings.of(
             self,
             seed=seed,
-            max_epochs=resolve_epochs(
-                self.max_epochs, n_rows, early_stopping=stopping is not None, **options
-            ),
+            max_epochs=resolve_epochs(self.max_epochs, n_rows, batch_size=batch_size, **epochs),
             to_convergence=trains_to_convergence(self.max_epochs, n_rows, schedule.decay),
-            batch_size=resolve_batch_size(self.batch_size, n_rows),
+            batch_size=batch_size,
             schedule=schedule,
             early_stopping=stopping,
             progress_bar=self.verbose > 1,

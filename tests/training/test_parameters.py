@@ -119,6 +119,16 @@ def test_the_automatic_size_of_a_batch(n_rows, size):
     ) == (50, 50)
 
 
+def test_a_gpu_gets_large_batches_of_many_rows(monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    for device in ("auto", "cuda"):
+        model = HashEmbeddingClassifier(device=device)
+        sizes = [model._settings(n_rows, 0).batch_size for n_rows in (1, 19_999, 20_000, 10**7)]
+        assert sizes == [32, 128, 1024, 1024]
+    given = HashEmbeddingClassifier(device="cuda", batch_size=50)
+    assert given._settings(20_000, 0).batch_size == 50
+
+
 def test_a_plan_says_what_the_parameters_say():
     model = HashEmbeddingClassifier(
         loss="hinge", optimizer="adam", learning_rate=np.float32(0.5), max_epochs=np.int64(7),
