@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 # With torch's default of 1.0 the network memorizes strings instead of learning attention.
-_EMBEDDING_STD = 0.1
+EMBEDDING_STD = 0.1
 
 
 class AttentionNetwork(nn.Module):
@@ -43,7 +43,7 @@ class AttentionNetwork(nn.Module):
         super().__init__()
         self.end = num_symbols - 1
         self.embedding = nn.Embedding(num_symbols, embedding_dim)
-        nn.init.normal_(self.embedding.weight, std=_EMBEDDING_STD)
+        nn.init.normal_(self.embedding.weight, std=EMBEDDING_STD)
         self.encoder = nn.LSTM(
             embedding_dim, encoder_size, num_layers=encoder_layers, batch_first=True
         )

@@ -34,6 +34,11 @@ class ReversalSettings:
     init: Literal["torch", "glorot"] = setting(
         "torch", "initial weights: torch's, or glorot as the reference's library"
     )
+    embeddings: Literal["normal", "tree", "other_tree"] = setting(
+        "normal",
+        "initial embeddings: normal; or what symbols below a node of the tree have in common, "
+        "or those below a node of another random tree",
+    )
     embedding_dim: int = setting(200, "embedding dimension")
     encoder_size: int = setting(210, "hidden size of the encoder")
     decoder_size: int = setting(210, "hidden size of the decoder")

@@ -10,11 +10,11 @@ from time import perf_counter
 import torch
 from torch import Tensor, nn
 
-from benchmarks.recipes.reversal.networks import AttentionNetwork
+from benchmarks.recipes.reversal.networks import EMBEDDING_STD, AttentionNetwork
 from benchmarks.recipes.reversal.settings import ReversalSettings
 from sklearn_hashnlp.nn import FullSoftmax, HierarchicalSoftmax
 from sklearn_hashnlp.training._torch_scope import plain_torch, torch_seed
-from sklearn_hashnlp.trees import balanced_tree, random_tree
+from sklearn_hashnlp.trees import SoftmaxTree, balanced_tree, random_tree
 
 _MAX_GRADIENT_NORM = 5.0  # as in the reference
 _GENERATION_BATCH_SIZE = 250
@@ -31,6 +31,8 @@ class Purpose(IntEnum):
     order = 5
     tree = 6
     network = 7
+    other_tree = 8
+    embeddings = 9
 
 
 def generator_for(seed: int, purpose: Purpose, number: int = 0) -> torch.Generator:
@@ -75,6 +77,13 @@ class Trainer:
             )
             if settings.init == "glorot":
                 draw_glorot(self.network)
+        if settings.embeddings != "normal":
+            purpose = Purpose.tree if settings.embeddings == "tree" else Purpose.other_tree
+            draw_common_parts(
+                self.network.embedding.weight,
+                make_tree(n_classes, seed, settings.arity, purpose=purpose),
+                generator=generator_for(seed, Purpose.embeddings),
+            )
         # SGD sums the loss of symbols as in the reference: its learning rate is for such a loss.
         self.sums_symbols = settings.optimizer == "sgd"
         kind = torch.optim.SGD if self.sums_symbols else torch.optim.Adam
@@ -149,6 +158,18 @@ def draw_glorot(network: AttentionNetwork) -> None:
             parameter.add_(_draw(torch.empty_like(parameter), size))
 
 
+@torch.no_grad()
+def draw_common_parts(embeddings: Tensor, tree: SoftmaxTree, *, generator: torch.Generator) -> None:
+    """Draw a vector for each branch of a tree; a symbol has the sum of those on its path."""
+    offsets, nodes, branches = (torch.from_numpy(array) for array in tree.paths())
+    n_branches = int(branches.max()) + 1
+    parts = torch.randn(tree.n_nodes * n_branches, embeddings.shape[1], generator=generator)
+    depths = offsets.diff()
+    symbols = torch.arange(tree.n_classes).repeat_interleave(depths)
+    embeddings.zero_().index_add_(0, symbols, parts[nodes * n_branches + branches])
+    embeddings.mul_(EMBEDDING_STD / depths.unsqueeze(1).sqrt())
+
+
 def _draw(tensor: Tensor, size: int) -> Tensor:
     bound = math.sqrt(6 / size)
     return nn.init.uniform_(tensor, -bound, bound)
@@ -160,13 +181,19 @@ def make_output(
     """Make an output layer: a full or a hierarchical softmax."""
     if output == "softmax":
         return FullSoftmax(in_features, n_classes)
-    # symbols are drawn independently: one order of them is as good as another
-    if output == "hsigmoid" and arity > 2:
-        return HierarchicalSoftmax(balanced_tree(n_classes, arity=arity), in_features)
     if output == "hsigmoid":
-        tree_seed = generator_for(seed, Purpose.tree).initial_seed() % 2**32
-        return HierarchicalSoftmax(random_tree(n_classes, random_state=tree_seed), in_features)
+        return HierarchicalSoftmax(make_tree(n_classes, seed, arity), in_features)
     raise ValueError(f"An output must be 'softmax' or 'hsigmoid', got {output!r}.")
+
+
+def make_tree(
+    n_classes: int, seed: int, arity: int, *, purpose: Purpose = Purpose.tree
+) -> SoftmaxTree:
+    """Make a random binary tree, or one that is as deep everywhere."""
+    # symbols are drawn independently: one order of them is as good as another
+    if arity > 2:
+        return balanced_tree(n_classes, arity=arity)
+    return random_tree(n_classes, random_state=generator_for(seed, purpose).initial_seed() % 2**32)
 
 
 def time_layers(

@@ -14,12 +14,14 @@ from benchmarks.recipes.reversal.networks import AttentionNetwork
 from benchmarks.recipes.reversal.settings import ReversalSettings
 from benchmarks.recipes.reversal.training import (
     Trainer,
+    draw_common_parts,
     draw_glorot,
     draw_strings,
     make_output,
 )
 from benchmarks.runner import Recipe, run_recipe
 from sklearn_hashnlp.nn import FullSoftmax
+from sklearn_hashnlp.trees import random_tree
 from tests.oracles import seq2seq as oracle
 
 SIZES = ReversalSettings(
@@ -271,3 +273,24 @@ def test_a_run_resumes_after_previous_results(whole: list[dict[str, Any]]) -> No
     rest = list(run_recipe(get_recipe("reversal"), settings=TINY, previous=whole[:3]))
     assert [result["step"] for result in rest] == [3, 4]
     assert without_times(rest) == without_times(whole[3:])
+
+
+def test_embeddings_have_a_part_for_each_branch_of_the_path() -> None:
+    tree, vectors = random_tree(9, random_state=1), torch.empty(9, 40_000)
+    draw_common_parts(vectors, tree, generator=torch.Generator().manual_seed(0))
+    paths = [set(zip(*(part.tolist() for part in tree.path(c)), strict=True)) for c in range(9)]
+    for c, path in enumerate(paths):
+        for other, other_path in enumerate(paths):
+            expected = 0.01 * len(path & other_path) / (len(path) * len(other_path)) ** 0.5
+            mean = float((vectors[c] * vectors[other]).mean())
+            assert mean == pytest.approx(expected, abs=5 * 0.01 / 200)
+
+
+def test_the_trees_of_embeddings_and_of_the_output() -> None:
+    normal, same, other = (
+        Trainer("hsigmoid", replace(SIZES, embeddings=name), seed=0).network.state_dict()
+        for name in ("normal", "tree", "other_tree")
+    )
+    changed = {name for name in normal if not torch.equal(normal[name], same[name])}
+    assert changed == {"embedding.weight"}
+    assert not torch.equal(same["embedding.weight"], other["embedding.weight"])
