@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from benchmarks.runner.settings import STDLIB, setting
 from benchmarks.runner.table import Table, tables_by_settings
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from sklearn_hashnlp.language import HsigmoidLanguageModel
 
 _DESCRIPTION = """\
@@ -32,6 +35,13 @@ in the initialization alone (small weights; b starts at the frequencies of the w
 has a tree for a softmax and AdaGrad, too. With W the loss starts far above the loss of equal
 probabilities.
 
+The post asks which of three translations sounds most like English. Each network ranks them by the
+mean log-probability of a word, and so do counts, a Kneser-Ney model of the same order, and the
+mixture of the counts and of the last network, with weights for valid.txt.
+
+Three epochs are far from the end of the training with the post's initial values: --set
+num_epochs=30 shows it, and report --plot draws the losses.
+
 Every word of a sentence and </s> count; <unk> is a word of the text. It needs train.txt, valid.txt
 and test.txt as Tomas Mikolov prepared them in one folder: pass it by --set data=FOLDER, or name it
 ptb/ in the folder that the environment variable HASHNLP_DATA names. About seven minutes of
@@ -49,6 +59,8 @@ _NETWORKS: dict[str, dict[str, Any]] = {
         "optimizer": "adagrad",
     },
 }
+# The translations of the post, in the form of the Penn Treebank
+CANDIDATES = ("i love nlp", "i really like nlp", "i like well the nlp")
 
 
 @dataclass(frozen=True)
@@ -116,11 +128,30 @@ def _run(settings: NplmSettings, run: Run) -> Iterator[Result]:
             ],
             "valid_perplexity": model.history_[-1]["valid_perplexity"],
             "test_perplexity": model.perplexity(test),
+            "ranking": {name: _scores(model)},
         }
+        if index + 1 == len(_NETWORKS):
+            result["ranking"] |= _rank_by_counts(model, train, valid)
         run.log(
             f"{name}: {result['valid_perplexity']:.1f} valid, {result['test_perplexity']:.1f} test"
         )
         yield result
+
+
+def _scores(model: Any) -> list[float]:
+    """Return the mean log-probability of a word of each translation."""
+    return [float(model.rank([candidate])[1][0]) for candidate in CANDIDATES]
+
+
+def _rank_by_counts(
+    network: HsigmoidLanguageModel, train: list[str], valid: list[str]
+) -> dict[str, list[float]]:
+    """Return the scores of a Kneser-Ney model, and of its mixture with a network."""
+    from sklearn_hashnlp.language import InterpolatedLanguageModel, KneserNeyLanguageModel
+
+    counts = KneserNeyLanguageModel(order=network.order, vocabulary=network.vocabulary_).fit(train)
+    mixture = InterpolatedLanguageModel([counts, network], prefit=True).fit(train, X_valid=valid)
+    return {"counts": _scores(counts), "counts and tree": _scores(mixture)}
 
 
 def _model(settings: NplmSettings, run: Run, options: dict[str, Any]) -> HsigmoidLanguageModel:
@@ -171,7 +202,7 @@ def _tables(results: Sequence[Result]) -> list[Table]:
         f"{results[0]['settings']['num_epochs']} epochs; the loss is the average over an epoch's "
         "training batches. The post states no figures."
     ]
-    return [
+    tables = [
         Table(
             "The network of the post on the Penn Treebank",
             header,
@@ -179,6 +210,21 @@ def _tables(results: Sequence[Result]) -> list[Table]:
             notes,
         )
     ]
+    rows = [
+        [name, str(result["seed"]), *(f"{score:.2f}" for score in scores)]
+        for result in results
+        for name, scores in result.get("ranking", {}).items()
+    ]
+    if rows:
+        note = (
+            "Mean log-probability of a word and of the end; the largest sounds most like English."
+        )
+        tables.append(
+            Table(
+                "The three translations of the post", ["model", "seed", *CANDIDATES], rows, [note]
+            )
+        )
+    return tables
 
 
 def _row(result: Result) -> list[str]:
@@ -195,6 +241,29 @@ def _row(result: Result) -> list[str]:
     ]
 
 
+def _plot(results: Sequence[Result], figure: Figure) -> None:
+    """Draw the losses of training and validation by epoch, of the results with most epochs."""
+    last = max(result["settings"]["num_epochs"] for result in results)
+    shown = [result for result in results if result["settings"]["num_epochs"] == last]
+    figure.set_size_inches(9, 4)
+    panels = figure.subplots(1, 2, sharey=True)
+    colors = dict(zip(_NETWORKS, ("#c44e52", "#dd8452", "#4c72b0", "#55a868"), strict=True))
+    for ax, part, title in zip(
+        panels, ("train_loss", "valid_loss"), ("training", "validation"), strict=True
+    ):
+        for result in shown:
+            name = result["network"]
+            label = name if result["seed"] == shown[0]["seed"] else None
+            epochs = result["epochs"]
+            losses = [epoch[part] for epoch in epochs]
+            numbers = [epoch["epoch"] for epoch in epochs]
+            ax.plot(numbers, losses, color=colors[name], label=label)
+        ax.axhline(math.log(shown[0]["n_vocabulary"]), color="gray", linestyle=":", linewidth=1)
+        ax.set(title=title, xlabel="epoch")
+    panels[0].set_ylabel("loss")
+    panels[1].legend(fontsize="small")
+
+
 NPLM = Recipe(
     name="nplm",
     summary="Bengio's language model as a post writes it in TensorFlow, on the Penn Treebank",
@@ -204,4 +273,5 @@ NPLM = Recipe(
     run=_run,
     n_results=_n_results,
     report=_report,
+    plot=_plot,
 )

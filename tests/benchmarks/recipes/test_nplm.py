@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 from benchmarks.commands.registry import get_recipe
 from benchmarks.recipes import nplm
@@ -76,6 +77,13 @@ def test_the_first_of_four_networks_has_the_settings_of_the_post(
         assert result["valid_perplexity"] == pytest.approx(model.perplexity(VALID), rel=1e-6)
         assert [epoch["epoch"] for epoch in result["epochs"]] == [1, 2]
         assert result["log"][0][:2] == [1, 5]
-    [table] = RECIPE.report(results)
+    assert RECIPE.plot is not None
+    RECIPE.plot(results, Figure())
+    table, translations = RECIPE.report(results)
+    ranked = {row[0]: [float(score) for score in row[2:]] for row in translations.rows}
+    assert list(ranked) == [*nplm._NETWORKS, "counts", "counts and tree"]
+    indices, scores = tree.rank(list(nplm.CANDIDATES))
+    assert [ranked["tree and AdaGrad"][i] for i in indices] == pytest.approx(scores, abs=0.01)
+    assert len(set(ranked["counts"])) == 3
     assert [row[0] for row in table.rows] == list(nplm._NETWORKS)
     assert "states no figures" in table.notes[0]
