@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 
 def balanced_lists(start: int, size: int, arity: int) -> Any:
     """Split classes into parts, the larger ones first, and each part again."""
@@ -109,3 +111,14 @@ def clustering_loss(
             weights[row] for row in rows
         )
     return loss
+
+
+def path_table_and_code(tree: Any) -> tuple[Any, Any]:
+    """Return the ``path_table`` and ``path_code`` of Paddle for all classes, padded with -1."""
+    paths = [tree.path(c) for c in range(tree.n_classes)]
+    length = max(len(nodes) for nodes, _ in paths)
+    table, code = (
+        np.array([[*path[part], *[-1] * (length - len(path[part]))] for path in paths])
+        for part in (0, 1)
+    )
+    return table, code
