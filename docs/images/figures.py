@@ -438,6 +438,58 @@ def robustness() -> Drawing:
     return d
 
 
+def parameters() -> Drawing:
+    """Draw the accuracy of embeddings on AG News by their number of parameters."""
+    kinds = {
+        "improved": ("hash", BLUE, ""),
+        "paper": ("hash, variant of the paper", GREEN, "2 4"),
+        "standard": ("standard", ORANGE, "6 3"),
+        "dictionary": ("standard, dictionary", GRAY, "4 2"),
+    }
+    recipes = {"hash-embed-nodict": "improved", "std-embed-nodict": "standard"}
+    found: dict[str, dict[float, list[float]]] = {kind: {} for kind in kinds}
+    for one in read_lines("experiments"):
+        name = one.get("embedding") if one["recipe"] == "accuracy-distribution" else None
+        kind = recipes.get(one["recipe"]) or (name or "").partition(",")[0]
+        is_variant = kind == "improved" and name not in (None, kind)
+        if kind in kinds and not is_variant and one["settings"]["dataset"] == "ag":
+            millions = float(f"{one['n_parameters'] / 1e6:.2g}")
+            found[kind].setdefault(millions, []).append(100 * one["accuracy"])
+    sizes = sorted({size for points in found.values() for size in points})
+    means = {
+        kind: {size: statistics.fmean(points[size]) for size in sorted(points)}
+        for kind, points in found.items()
+    }
+    values = [value for points in means.values() for value in points.values()]
+    ticks = [*range(math.floor(min(values)), math.ceil(max(values)) + 1)]
+    d = Drawing(
+        640,
+        330,
+        "Test accuracy of hash, standard and dictionary embeddings by number of parameters",
+    )
+    place = _panel(d, (60, 44, 560, 190), ticks, "AG News, 36,476 texts, words and pairs")
+
+    def at(size: float) -> float:
+        first, last = math.log(sizes[0]), math.log(sizes[-1])
+        return 80 + 520 * (math.log(size) - first) / (last - first)
+
+    for tick in ticks:
+        d.text(52, place(tick), f"{tick}", size=14, anchor="end", color=GRAY)
+    for size in sizes:
+        d.text(at(size), 250, f"{size:g}", size=14, color=GRAY)
+    d.text(320, 272, "million parameters (logarithmic); test accuracy in %", size=14, color=GRAY)
+    for i, (kind, (title, color, dash)) in enumerate(kinds.items()):
+        points = [(at(size), place(value)) for size, value in means[kind].items()]
+        if len(points) > 1:
+            d.curve(points, color=color, dash=dash)
+        for x, y in points:
+            d.circle(x, y, 4, color=color, shade=1)
+        x, y = 90 + 270 * (i % 2), 298 + 22 * (i // 2)
+        d.line(x, y, x + 36, y, color=color, width=2, dash=dash)
+        d.text(x + 44, y, title, anchor="start", size=15)
+    return d
+
+
 DIAGRAMS: tuple[Callable[[], Drawing], ...] = (
     *(
         accuracy,
@@ -446,5 +498,5 @@ DIAGRAMS: tuple[Callable[[], Drawing], ...] = (
         coming_from_fasttext,
         coming_from_scikit_learn,
     ),
-    *(few_labels, mixture_perplexity, readme, reversal, robustness),
+    *(few_labels, mixture_perplexity, parameters, readme, reversal, robustness),
 )

@@ -99,6 +99,29 @@ MOVES = (
         "the same probabilities, up to float32 precision",
     ),
     _moves(
+        "_hash_embeddings",
+        "Parts of the two programs for hash embeddings and their equivalents here",
+        "Hash-Embeddings",
+        [
+            ("HashEmbedding(n, d, B, k)", "nn.HashEmbedding"),
+            ("ReduceSum", "nn.HashEmbeddingBag"),
+            ("the paper's classifier", 'HashEmbeddingClassifier\nvariant="paper"'),
+            ("main.py -x, --old-hashembed", "benchmarks run, --set"),
+        ],
+    ),
+    _moves(
+        "_sgnn",
+        "The pipeline of the SGNN notebook and the report's parts, and their equivalents here",
+        "SGNN notebook and report",
+        [
+            ("CountVectorizer3D", "CharNgramFeaturizer"),
+            ("80 SparseRandomProjection", "SGNNProjector"),
+            ("a matrix for each sentence", "project_words"),
+            ("Transformer, max pooling", "SGNNSentenceEncoder.report()"),
+            ("SimilarityBXENT", "nn.SimilarityBXENT"),
+        ],
+    ),
+    _moves(
         "_the_notebook",
         "The networks of the notebook and the modules here",
         "RNN_tutorial, pycnn",
