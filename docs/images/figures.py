@@ -346,7 +346,8 @@ def reversal() -> Drawing:
             d.text(x + 250 * (epoch - 1) / 19, 266, str(epoch), size=14, color=GRAY)
         for one in read_lines(file):
             losses = one.get("valid_loss_per_epoch", [])
-            if len(losses) == 20 and one["settings"].get("arity") in (None, 2):
+            changed = one["settings"].get("embeddings", "normal") != "normal"
+            if len(losses) == 20 and one["settings"].get("arity") in (None, 2) and not changed:
                 is_tree = one["output"] == "hsigmoid"
                 points = [
                     (x + 250 * t / 19, place(math.log10(loss))) for t, loss in enumerate(losses)

@@ -23,6 +23,9 @@ fresh strings: each epoch has 3,000 new strings, until 98 % of 1,000 validation 
 exactly; then exact match on 1,000 test strings. Strings are generated greedily by argmax, or by
 exact search in the tree.
 
+embeddings=tree tests why the tree learns more slowly: symbols below a node of the tree then have a
+part of their initial embeddings in common. With other_tree the parts are those of another tree.
+
 Differences: batches of 16 strings instead of single ones, Adam instead of gradient descent, torch's
 LSTM, one thread. About three minutes on one core. reversal-sgd trains as the reference does."""
 
@@ -54,6 +57,7 @@ _SIZES = (  # of the reference; its figures are printed only next to runs of the
     "decoder_size",
     "encoder_layers",
     "decoder_layers",
+    "embeddings",
 )
 
 
