@@ -197,6 +197,8 @@ def _tables(results: Sequence[Result]) -> list[Table]:
         "last",
         "valid. perplexity",
         "test",
+        "lowest valid.",
+        "epoch",
     ]
     notes = [
         f"{results[0]['settings']['num_epochs']} epochs; the loss is the average over an epoch's "
@@ -229,6 +231,7 @@ def _tables(results: Sequence[Result]) -> list[Table]:
 
 def _row(result: Result) -> list[str]:
     epochs = result["epochs"]
+    best = min(epochs, key=lambda epoch: epoch["valid_loss"])
     return [
         result["network"],
         str(result["seed"]),
@@ -238,6 +241,8 @@ def _row(result: Result) -> list[str]:
         f"{epochs[-1]['train_loss']:.2f}",
         f"{result['valid_perplexity']:.1f}",
         f"{result['test_perplexity']:.1f}",
+        f"{math.exp(best['valid_loss']):.1f}",
+        str(best["epoch"]),
     ]
 
 
