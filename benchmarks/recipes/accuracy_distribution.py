@@ -99,7 +99,10 @@ def _report(results: Sequence[Result]) -> list[Table]:
 
 
 def _plot(results: Sequence[Result], figure: Figure) -> None:
-    groups = group_results(results, AccuracyDistributionSettings())
+    found = group_results(results, AccuracyDistributionSettings())
+    # a distribution needs several seeds
+    several = {title: group for title, group in found.items() if max(map(len, group.values())) > 1}
+    groups = several or found
     figure.set_size_inches(9, sum(2 + 0.4 * len(group) for group in groups.values()))
     subfigures = figure.subfigures(len(groups), 1, squeeze=False)[:, 0]
     for subfigure, (title, group) in zip(subfigures, groups.items(), strict=True):
