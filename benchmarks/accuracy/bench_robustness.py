@@ -27,9 +27,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import fasttext_baseline, robustness_models
-from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common import fasttext_peers, robustness_models
+from benchmarks.common.benchmark import (
+    BenchmarkParser,
+    add_fasttext,
+    environment,
+    read_result,
+    write_result,
+)
 from benchmarks.common.data import DataFolder
+from benchmarks.common.fasttext_processes import Process, peer_processes
 from benchmarks.common.robustness_models import AUGMENTED, FASTTEXT, MODELS, RATES
 
 RESULT = "robustness.json"
@@ -47,15 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--seeds", type=int, default=3, help="trainings per model (default: %(default)s)"
     )
     parser.add_argument("--threads", type=int, default=1, help="of fastText (default: %(default)s)")
-    parser.add_fasttext()
+    add_fasttext(parser, heirs=False)
     options, data, path = parser.read(arguments)
     result = read_result(path)
     with contextlib.ExitStack() as stack:
         env, fasttext = environment(*PACKAGES), None
         if FASTTEXT in options.models:
-            folder = stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
-            fasttext = fasttext_baseline.import_fasttext(folder)
-            env["versions"]["fastText"] = fasttext_baseline.fasttext_version(folder)
+            peers = peer_processes([fasttext_peers.FASTTEXT], options.fasttext, env["versions"])
+            fasttext = stack.enter_context(peers)[fasttext_peers.FASTTEXT]
         if options.models:
             result = {"sets": result.get("sets", {})} | env | {"rates": list(RATES)}
         for name in options.sets:
@@ -78,7 +84,7 @@ def measure(
     model: str,
     cells: dict[str, Any],
     data: DataFolder,
-    fasttext: Any,
+    fasttext: Process | None,
     options: argparse.Namespace,
 ) -> dict[str, Any]:
     """Choose a model's hyper-parameters and return mean and spread of its accuracy at each rate."""
@@ -87,6 +93,7 @@ def measure(
         print(f"[{time.strftime('%H:%M:%S')}] {name}, {model}: {line}", flush=True)
 
     if model == FASTTEXT:
+        assert fasttext is not None
         setting, trials, curves = robustness_models.fasttext_curves(
             fasttext, name, data, options.seeds, options.threads, progress
         )

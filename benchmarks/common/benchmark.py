@@ -10,9 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common.data import DataFolder
+from benchmarks.common.fasttext_peers import HEIRS
 from benchmarks.runner.run import environment
 
-__all__ = ["FOLDER", "BenchmarkParser", "environment", "read_result", "write_result"]
+__all__ = [
+    "FOLDER",
+    "BenchmarkParser",
+    "add_fasttext",
+    "environment",
+    "read_result",
+    "write_result",
+]
 
 FOLDER = Path(__file__).parents[1] / "results"
 _LABELED = (
@@ -50,11 +58,6 @@ class BenchmarkParser(argparse.ArgumentParser):
             "--again", action="store_true", help="measure again even if the JSON has the results"
         )
 
-    def add_fasttext(self) -> None:
-        """Add the option for the folder of fastText."""
-        text = "folder that holds fastText, or to install it into (default: a temporary one)"
-        self.add_argument("--fasttext", type=Path, metavar="DIR", help=text)
-
     def read(
         self, arguments: Sequence[str] | None
     ) -> tuple[argparse.Namespace, DataFolder, Path | None]:
@@ -74,6 +77,18 @@ class BenchmarkParser(argparse.ArgumentParser):
             return FOLDER / self.result
         output: Path | None = options.output
         return output
+
+
+def add_fasttext(parser: argparse.ArgumentParser, *, heirs: bool = True) -> None:
+    """Add the options for the folder of fastText, and for the heirs to measure beside it."""
+    text = (
+        "folder that holds fastText, or to install it into, each package in a folder named after "
+        "it (default: temporary ones)"
+    )
+    parser.add_argument("--fasttext", type=Path, metavar="DIR", help=text)
+    if heirs:
+        text = "packages that read the files of fastText; default: all"
+        parser.add_argument("--heirs", nargs="*", choices=HEIRS, default=list(HEIRS), help=text)
 
 
 def read_result(path: Path | None) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.common import fasttext_baseline
 from benchmarks.common.data import SETS, DataFolder
+from benchmarks.common.fasttext_peers import TOKENS, lines_of
+from benchmarks.common.fasttext_processes import Process
 from benchmarks.common.timing import summary, train_and_test
 from sklearn_hashnlp.classifiers import make_text_classifier
 
@@ -62,13 +64,14 @@ def measure(
     name: str,
     model: str,
     data: DataFolder,
-    fasttext: Any,
+    fasttext: Process | None,
     seeds: int,
     threads: int,
     progress: Progress,
 ) -> dict[str, Any]:
     """Train and test one model on one data set."""
     if model == FASTTEXT:
+        assert fasttext is not None
         return _measure_fasttext(name, data, fasttext, seeds, threads, progress)
     if model.startswith("svm"):
         return measure_linear(name, model, data)
@@ -151,7 +154,7 @@ def linear_model(name: str, model: str, lowercase: bool = True) -> Pipeline:
         return make_pipeline(characters, LinearSVC(random_state=0))
     words = TfidfVectorizer(ngram_range=(1, 2), lowercase=lowercase)
     if model != "svm":
-        words.set_params(token_pattern=fasttext_baseline.TOKENS.pattern)
+        words.set_params(token_pattern=TOKENS.pattern)
     if model == "svm-characters":
         characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), lowercase=lowercase)
         return make_pipeline(
@@ -161,7 +164,7 @@ def linear_model(name: str, model: str, lowercase: bool = True) -> Pipeline:
 
 
 def _measure_fasttext(
-    name: str, data: DataFolder, fasttext: Any, seeds: int, threads: int, progress: Progress
+    name: str, data: DataFolder, fasttext: Process, seeds: int, threads: int, progress: Progress
 ) -> dict[str, Any]:
     fixed = fasttext_baseline.SMALLER
     if SETS[name].only_characters:
@@ -177,7 +180,7 @@ def _measure_fasttext(
 def measure_forms(
     name: str,
     data: DataFolder,
-    fasttext: Any,
+    fasttext: Process,
     fixed: dict[str, Any],
     trials: list[dict[str, Any]],
     seeds: int,
@@ -193,14 +196,12 @@ def measure_forms(
             setting = fixed | fasttext_baseline.best(
                 [trial for trial in trials if trial["form"] == form]
             )
-            lines = fasttext_baseline.lines_of(test.texts, form)
-            fasttext_baseline.write_rows(
-                path, fasttext_baseline.lines_of(train.texts, form), train.labels, names
-            )
+            lines = lines_of(test.texts, form)
+            fasttext_baseline.write_rows(path, lines_of(train.texts, form), train.labels, names)
             runs = []
             for seed in range(seeds):
-                model, seconds = fasttext_baseline.train(fasttext, path, setting, seed, threads)
-                score = fasttext_baseline.accuracy(model, lines, test.labels, names)
+                seconds = fasttext_baseline.train(fasttext, path, setting, seed, threads)
+                score = fasttext_baseline.accuracy(fasttext, lines, test.labels, names)
                 runs.append({"accuracy": score, "seconds": seconds})
             measured[form] = summary(runs) | {"setting": setting}
     return measured

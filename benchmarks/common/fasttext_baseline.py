@@ -1,64 +1,25 @@
-"""fastText as a baseline: installed for a benchmark, with its best texts and fastest calls."""
+"""fastText as a baseline: its settings, chosen on validation rows with the best form of texts."""
 
 from __future__ import annotations
 
 import random
-import re
 import statistics
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common.data import Rows
-from benchmarks.common.peer_packages import Peer, import_peer, peer_folder, peer_version
+from benchmarks.common.fasttext_peers import FORMS, FastText, lines_of
+from benchmarks.common.fasttext_processes import Process
 
-FASTTEXT = Peer("fasttext", "fasttext-wheel", ("pybind11",))
-# Its heirs, which read its files.
-HEIRS = {
-    "fasttext-new": Peer("fasttext_new", "fasttext-new"),
-    "fasttext-turbo": Peer("fasttext", "fasttext-turbo"),
-    "fasttext-community": Peer("fasttext", "fasttext-community"),
-}
-# The tokens of make_text_classifier: words and punctuation marks.
-TOKENS = re.compile(r"\w+|[^\w\s]")
-# Forms of the texts, of which fastText gets the best on validation rows.
-RAW = "raw"
-CASED = "tokens"
-LOWERCASE = "lowercase tokens"
-FORMS: dict[str, Callable[[str], list[str]]] = {
-    RAW: str.split,
-    CASED: TOKENS.findall,
-    LOWERCASE: lambda text: TOKENS.findall(text.lower()),
-}
 PUBLISHED = {"dim": 10, "wordNgrams": 2, "minCount": 1, "bucket": 10_000_000}
 SMALLER = PUBLISHED | {"bucket": 2_000_000}
 GRID = [
     {"lr": lr, "epoch": epoch} for lr in (0.05, 0.1, 0.25, 0.5, 1.0) for epoch in (3, 5, 10, 20)
 ]
 CHOSEN = ("form", "lr", "epoch")  # what `choose` chooses
-ATTEMPTS = 3
 FEW_ROWS, SEEDS_FOR_FEW = 10_000, 3  # on few rows one seed is too noisy to choose by
-
-
-def fasttext_folder(folder: Path | None) -> AbstractContextManager[Path]:
-    """Return a folder with fastText, installing it if necessary; None makes a temporary one."""
-    return peer_folder(FASTTEXT, folder)
-
-
-def import_fasttext(folder: Path) -> Any:
-    return import_peer(FASTTEXT, folder)
-
-
-def fasttext_version(folder: Path) -> str:
-    return peer_version(FASTTEXT, folder)
-
-
-def lines_of(texts: Iterable[str], form: str) -> list[str]:
-    """Return a line per text in one of ``FORMS``: tokens separated by spaces, and a newline."""
-    return [" ".join(FORMS[form](text)) + "\n" for text in texts]
 
 
 def write_rows(
@@ -71,41 +32,24 @@ def write_rows(
     path.write_text("".join(rows), encoding="utf-8")
 
 
-def train(
-    fasttext: Any, path: Path, setting: dict[str, Any], seed: int, threads: int
-) -> tuple[Any, float]:
-    """Train on a written file, again if a NaN stops fastText; return the model and the seconds."""
-    parameters = {key: value for key, value in setting.items() if key != "form"}
-    for attempt in range(ATTEMPTS):
-        start = time.perf_counter()
-        try:
-            model = fasttext.train_supervised(
-                str(path), seed=seed, thread=threads, verbose=0, **parameters
-            )
-        except RuntimeError as error:
-            if "NaN" not in str(error) or attempt == ATTEMPTS - 1:
-                raise
-        else:
-            return model, time.perf_counter() - start
-    raise AssertionError
+def train(fasttext: Process, path: Path, setting: dict[str, Any], seed: int, threads: int) -> float:
+    """Train in a process on a written file; return the seconds."""
+    return fasttext.call(FastText.train, str(path), setting, seed, threads)
 
 
-def predict(model: Any, lines: list[str]) -> list[list[str]]:
-    """Return labels by the function inside ``model.predict``, which itself fails with numpy 2."""
-    labels: list[list[str]] = model.f.multilinePredict(lines, 1, 0.0, "strict")[0]
-    return labels
-
-
-def accuracy(model: Any, lines: list[str], labels: Sequence[str], names: Sequence[str]) -> float:
+def accuracy(
+    fasttext: Process, lines: list[str], labels: Sequence[str], names: Sequence[str]
+) -> float:
     """Return the accuracy in percent over all rows; fastText's count omits unknown labels."""
     index_of = {name: f"__label__{i}" for i, name in enumerate(names)}
-    measured = predict(model, lines)
-    correct = sum(index_of.get(label) in one for one, label in zip(measured, labels, strict=True))
+    fasttext.call(FastText.hold, lines)
+    predicted = fasttext.call(FastText.labels)
+    correct = sum(index_of.get(label) in one for one, label in zip(predicted, labels, strict=True))
     return 100 * correct / len(lines)
 
 
 def choose(
-    fasttext: Any,
+    fasttext: Process,
     rows: tuple[Rows, Rows],
     fixed: dict[str, Any],
     threads: int,
@@ -148,7 +92,7 @@ def choose(
 
 
 def _evaluate(
-    fasttext: Any,
+    fasttext: Process,
     path: Path,
     setting: dict[str, Any],
     seed: int,
@@ -158,8 +102,8 @@ def _evaluate(
     names: Sequence[str],
 ) -> tuple[float, float]:
     try:
-        model, seconds = train(fasttext, path, setting, seed, threads)
-        return accuracy(model, lines, labels, names), seconds
+        seconds = train(fasttext, path, setting, seed, threads)
+        return accuracy(fasttext, lines, labels, names), seconds
     except RuntimeError as error:  # fastText's error when training diverges
         if "NaN" not in str(error):
             raise

@@ -1,4 +1,4 @@
-"""Memory of this process, read from /proc, and new processes to measure it in."""
+"""Memory of this process, read from /proc, new processes to measure it in, and sizes of files."""
 
 from __future__ import annotations
 
@@ -43,3 +43,9 @@ def in_new_process(function: Callable[..., T], *arguments: Any) -> T:
     """Call a module's top-level function in a new process, with nothing else in memory."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
+
+
+def megabytes(path: Path) -> float:
+    """Return the size of a file, or of the files in a folder, in MB."""
+    files = [path] if path.is_file() else [file for file in path.iterdir() if file.is_file()]
+    return sum(file.stat().st_size for file in files) / 1e6

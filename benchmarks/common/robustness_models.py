@@ -13,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 from benchmarks.common import fasttext_baseline
 from benchmarks.common.classifier_accuracy import linear_model
 from benchmarks.common.data import DataFolder, Rows
+from benchmarks.common.fasttext_peers import lines_of
+from benchmarks.common.fasttext_processes import Process
 from sklearn_hashnlp import (
     CharNgramFeaturizer,
     SGNNClassifier,
@@ -138,7 +140,7 @@ def tested_curves(
 
 
 def fasttext_curves(
-    fasttext: Any, name: str, data: DataFolder, seeds: int, threads: int, progress: Progress
+    fasttext: Process, name: str, data: DataFolder, seeds: int, threads: int, progress: Progress
 ) -> tuple[dict[str, Any], list[dict[str, Any]], list[list[float]]]:
     """Choose fastText's texts, settings and subwords; return the settings, trials and curves."""
     trials: list[dict[str, Any]] = []
@@ -158,17 +160,15 @@ def fasttext_curves(
     curves = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"
-        train_lines = fasttext_baseline.lines_of(train.texts, setting["form"])
+        train_lines = lines_of(train.texts, setting["form"])
         fasttext_baseline.write_rows(path, train_lines, train.labels, names)
         for seed in range(seeds):
-            model, _ = fasttext_baseline.train(fasttext, path, setting, seed, threads)
+            fasttext_baseline.train(fasttext, path, setting, seed, threads)
             curves.append(
                 [
                     fasttext_baseline.accuracy(
-                        model,
-                        fasttext_baseline.lines_of(
-                            _distorted(test.texts, rate, seed), setting["form"]
-                        ),
+                        fasttext,
+                        lines_of(_distorted(test.texts, rate, seed), setting["form"]),
                         test.labels,
                         names,
                     )

@@ -1,13 +1,12 @@
 """A process that serves one model: its start, many texts, single texts, and eight threads at once.
 
-Run as a script, with a kind of model, its path and a file of texts; it imports only the modules
-that the model needs. The last line of its output is JSON.
+Run as ``python -m``, with a kind of model, its path and a file of texts; it imports only the
+modules that the model needs. The last line of its output is JSON.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import resource
 import statistics
 import subprocess
@@ -18,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common.latencies import SINGLE, latencies, seconds_of
+
 THREADS = 8
-SINGLE = 1000  # texts that are predicted one at a time
 MANY = 2  # seconds in which all texts are predicted again and again
-TOKENS = re.compile(r"\w+|[^\w\s]")
 
 
 Predict = Callable[[str], Any]
@@ -54,20 +53,16 @@ def load_fasttext(
     package: str, module: str, file: str
 ) -> tuple[Predict, Callable[[list[str]], Callable[[], Any]]]:
     """Load a model of fastText or an heir with its fastest functions; batches are pretokenized."""
-    sys.path.insert(0, package)
-    model = __import__(module).load_model(file)
-    predict, end = model.f.predict, "" if module == "fasttext_new" else "\n"
+    from benchmarks.common.fasttext_peers import LOWERCASE, FastText, lines_of
 
-    def line(text: str) -> str:
-        return " ".join(TOKENS.findall(text.lower())) + end
+    model = FastText(module, package)
+    model.load(file)
 
     def prepare(texts: list[str]) -> Callable[[], Any]:
-        lines = [line(text) for text in texts]
-        if module == "fasttext_new":
-            return lambda: model.predict_batch(lines)
-        return lambda: model.f.multilinePredict(lines, 1, 0.0, "strict")
+        model.hold(lines_of(texts, LOWERCASE))
+        return model.labels
 
-    return lambda text: predict(line(text), 1, 0.0, "strict"), prepare
+    return model.predict_text(LOWERCASE), prepare
 
 
 def serve(kind: str, path: str, texts: list[str]) -> dict[str, Any]:
@@ -117,22 +112,6 @@ def run_command(command: list[str], text: str) -> dict[str, Any]:
     )
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {"start s": usage.ru_utime + usage.ru_stime, "memory MiB": usage.ru_maxrss / 1024}
-
-
-def seconds_of(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
-def latencies(predict: Callable[[str], Any], texts: list[str]) -> list[float]:
-    """Return the milliseconds of each answer."""
-    measured = []
-    for text in texts:
-        start = time.perf_counter()
-        predict(text)
-        measured.append(1000 * (time.perf_counter() - start))
-    return measured
 
 
 def percentile(values: list[float], percent: float) -> float:

@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from benchmarks.common.fasttext_baseline import TOKENS
+from benchmarks.common.fasttext_peers import TOKENS
 from sklearn_hashnlp.text import HashingNgramVectorizer
 
 STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0)  # C

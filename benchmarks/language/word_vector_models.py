@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common.fasttext_baseline import TOKENS
+from benchmarks.common.fasttext_peers import TOKENS
 from benchmarks.common.peer_packages import Peer, import_peer
 from sklearn_hashnlp.language import HsigmoidLanguageModel, Regularization
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from sklearn.preprocessing import normalize
 
-from benchmarks.common.fasttext_baseline import TOKENS
+from benchmarks.common.fasttext_peers import TOKENS
 from benchmarks.language.sentence_tasks import Pairs
 from benchmarks.language.word_lists import GROUPS, RELATIONS
 

@@ -10,63 +10,53 @@ labels      The number of texts with a predicted label that is not one of fastTe
 difference  The largest difference of a probability, of all labels, without the 1e-5 that fastText
             adds.
 seconds     Processor seconds of the labels of all texts, in turn: predict of the pipeline from
-            strings, and the compiled function inside fastText's predict from lines that end with a
-            line break.
+            strings, and the compiled functions inside predict of fastText 0.9.2 and of the packages
+            that read its files, each in a process of its own, from lines.
+heirs       How far the probabilities of these packages are from those of fastText.
 
-Then both train with the same dictionary, n-grams and buckets, on tokens separated by spaces;
-fastText's learning rate and epochs, and the solver of this package, are chosen on validation rows.
-fastText trains in two threads with three seeds, in turn with this package; accuracy is that of the
-test rows, and fastText reads the file that was written.
+Then all train with the same dictionary, n-grams and buckets, on tokens separated by spaces; the
+learning rate and epochs of fastText, which its heirs take too, and the solver of this package are
+chosen on validation rows. The others train in two threads with three seeds, in turn with this
+package; accuracy is that of the test rows, and they read the file that was written.
 
     python -m benchmarks run bench_fasttext_bridge --data DIR
     python -m benchmarks run bench_fasttext_bridge --data DIR --part written
 
-fastText is installed into a temporary folder for the run (--fasttext keeps one).
+Each package is installed into a temporary folder for the run (--fasttext keeps them).
 """
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.common import fasttext_baseline
-from benchmarks.common.benchmark import BenchmarkParser, environment, read_result, write_result
+from benchmarks.common.benchmark import (
+    BenchmarkParser,
+    add_fasttext,
+    environment,
+    read_result,
+    write_result,
+)
 from benchmarks.common.data import SETS, TITLES, DataFolder, Rows
+from benchmarks.common.fasttext_peers import CASED, FASTTEXT, RAW, FastText, lines_of
+from benchmarks.common.fasttext_processes import Process, peer_processes
 from benchmarks.common.pages import table
 from benchmarks.common.timing import median_ratio, order_of_round, summarize_seconds
 from sklearn_hashnlp.classifiers import load_fasttext, make_fasttext_classifier, save_fasttext
 
 RESULT = "fasttext_bridge.json"
 PAGE = "coming_from_fasttext.md"
-HEADS = (
-    "model",
-    "MB",
-    "other labels",
-    "largest difference",
-    "this package, s",
-    "fastText, s",
-    "faster by",
-)
-HEADS_WRITTEN = (
-    *(
-        "data set",
-        "fastText, s",
-        "this package, s",
-        "faster by",
-        "fastText, %",
-        "this package, %",
-        "MB",
-    ),
-    *("other labels", "largest difference", ".ftz, MB", ".ftz, %"),
-)
-SET = "ag_news"
+HEADS = ("model", "MB", "other labels", "largest difference", "this package, s", "fastText, s")
+HEADS_WRITTEN = ("data set", "trained by", "s", "this package faster by", "accuracy, %")
+HEADS_FILE = ("file", "MB", "other labels", "largest difference", ".ftz, MB", ".ftz, %")
+OURS, SET = "ours", "ag_news"
 WRITTEN: dict[str, dict[str, Any]] = {  # parameters of make_fasttext_classifier
     "ag_news": {"word_ngrams": 2, "bucket": 200_000},
     "trec": {"word_ngrams": 2, "bucket": 200_000},
@@ -124,85 +114,108 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--rounds", type=int, default=7, help="rounds of predictions (default: %(default)s)"
     )
     parser.add_choices("--part", ("read", "written"))
-    parser.add_fasttext()
+    add_fasttext(parser)
     options, data, path = parser.read(arguments)
     train, test = data.train(SET), data.test(SET)
-    with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
-        package = stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
-        result, measured = read_result(path), environment(*PACKAGES)
-        measured["versions"]["fastText"] = fasttext_baseline.fasttext_version(package)
-        fasttext = fasttext_baseline.import_fasttext(package)
+    result, measured = read_result(path), environment(*PACKAGES)
+    processes = peer_processes([FASTTEXT, *options.heirs], options.fasttext, measured["versions"])
+    with tempfile.TemporaryDirectory() as work, processes as peers:
         if "read" in options.part:
             result |= measured | {
                 "data": {"train": len(train.texts), "texts": len(test.texts)},
                 "models": {},
             }
             for name, setting in SETTINGS.items():
-                model, file = trained(fasttext, setting, train, Path(work))
-                result["models"][name] = compared(model, file, test.texts, options.rounds)
+                file = trained(peers[FASTTEXT], setting, train, Path(work))
+                result["models"][name] = compared(peers, file, test.texts, options.rounds)
                 print(f"{name}: {result['models'][name]}", flush=True)
         if "written" in options.part:
             result["written"] = measured | {"sets": {}}
             for name, parameters in WRITTEN.items():
-                one = written(fasttext, data, name, parameters, Path(work))
+                one = written(peers, data, name, parameters, Path(work))
                 print(f"{name}: {one}", flush=True)
                 result["written"]["sets"][name] = one
     print(markdown(result), markdown_written(result), sep="\n\n")
     write_result(path, result)
 
 
-def trained(fasttext: Any, setting: Setting, rows: Rows, work: Path) -> tuple[Any, Path]:
-    """Train and quantize a model; return it and its file."""
-    lines = fasttext_baseline.lines_of(rows.texts, fasttext_baseline.CASED)
+def trained(fasttext: Process, setting: Setting, rows: Rows, work: Path) -> Path:
+    """Train and quantize a model; return its file."""
+    lines = lines_of(rows.texts, CASED)
     labels = [first_word_label(line) for line in lines] if setting.hashed_labels else rows.labels
-    path = work / "train.txt"
+    path, file = work / "train.txt", work / "model.bin"
     fasttext_baseline.write_rows(path, lines, labels, sorted(set(labels)))
-    model, _ = fasttext_baseline.train(fasttext, path, COMMON | setting.train, 0, THREADS)
+    fasttext_baseline.train(fasttext, path, COMMON | setting.train, 0, THREADS)
     if setting.quantize is not None:
-        model.quantize(str(path), thread=THREADS, verbose=0, **setting.quantize)
-    file = work / "model.bin"
-    model.save_model(str(file))
-    return model, file
+        fasttext.call(FastText.quantize, str(path), setting.quantize, THREADS)
+    fasttext.call(FastText.save, str(file))
+    return file
 
 
 def first_word_label(line: str) -> str:
     return str(zlib.crc32(line.split(maxsplit=1)[0].encode()) % N_HASHED_LABELS)
 
 
-def compared(theirs: Any, file: Path, texts: list[str], rounds: int) -> dict[str, Any]:
-    """Compare labels and probabilities, and measure both predictions in turn."""
-    lines = fasttext_baseline.lines_of(texts, fasttext_baseline.CASED)
+def compared(
+    peers: dict[str, Process], file: Path, texts: list[str], rounds: int
+) -> dict[str, Any]:
+    """Compare labels and probabilities, and measure the predictions in turn."""
+    lines = lines_of(texts, CASED)
     ours = load_fasttext(file)
-    calls: dict[str, Callable[[], Any]] = {
-        "ours": lambda: ours.predict(lines),
-        "fasttext": lambda: fasttext_baseline.predict(theirs, lines),
-    }
-    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    expected = read_by(peers, file, lines)
+    seconds: dict[str, list[float]] = {name: [] for name in (OURS, *peers)}
     for round_ in range(rounds):
-        for name in order_of_round(list(calls), round_):
-            start = time.process_time()
-            calls[name]()
-            seconds[name].append(time.process_time() - start)
+        for name in order_of_round(list(seconds), round_):
+            if name == OURS:
+                start = time.process_time()
+                ours.predict(lines)
+                seconds[name].append(time.process_time() - start)
+            else:
+                seconds[name].append(peers[name].call(FastText.seconds)[1])
     return {
         "loss": ours[-1].loss_,
         "labels": len(ours.classes_),
         "MB": file.stat().st_size / 1e6,
-        **differences(theirs, ours, lines),
-        "ours s": summarize_seconds(seconds["ours"]),
-        "fasttext s": summarize_seconds(seconds["fasttext"]),
-        "ratio": median_ratio(seconds["fasttext"], seconds["ours"]),
+        **differences(expected[FASTTEXT], ours, lines),
+        "ours s": summarize_seconds(seconds[OURS]),
+        "peers": {
+            name: {
+                "s": summarize_seconds(seconds[name]),
+                "ratio": median_ratio(seconds[name], seconds[OURS]),
+                "difference from fastText": largest_difference(expected[name], expected[FASTTEXT]),
+            }
+            for name in peers
+        },
     }
 
 
-def differences(theirs: Any, ours: Any, lines: list[str]) -> dict[str, Any]:
+def read_by(
+    peers: dict[str, Process], file: Path, lines: list[str]
+) -> dict[str, list[dict[str, float]]]:
+    """Return the probabilities by each package, which holds the model and the lines afterwards."""
+    expected = {}
+    for name, peer in peers.items():
+        peer.call(FastText.load, str(file))
+        peer.call(FastText.hold, lines)
+        expected[name] = peer.call(FastText.probabilities)
+    return expected
+
+
+def largest_difference(these: list[dict[str, float]], those: list[dict[str, float]]) -> float:
+    """Return the largest difference of the probabilities of two packages."""
+    return max(
+        abs(probability - that.get(label, 0.0))
+        for this, that in zip(these, those, strict=True)
+        for label, probability in this.items()
+    )
+
+
+def differences(theirs: list[dict[str, float]], ours: Any, lines: list[str]) -> dict[str, Any]:
     """Return the number of different labels and the largest difference of any probability."""
     index_of = {f"__label__{label}": index for index, label in enumerate(ours.classes_.tolist())}
     predicted, probabilities = ours.predict(lines).tolist(), ours.predict_proba(lines)
     n_others, largest = 0, 0.0
-    for line, label, row in zip(lines, predicted, probabilities, strict=True):
-        # One line at a time: fastText mixes up the labels of several lines.
-        pairs = theirs.f.predict(line, -1, 0.0, "strict")
-        expected = {name: probability for probability, name in pairs}
+    for expected, label, row in zip(theirs, predicted, probabilities, strict=True):
         n_others += expected[f"__label__{label}"] < max(expected.values())
         own = row[[index_of[name] for name in expected]]
         largest = max(
@@ -212,96 +225,118 @@ def differences(theirs: Any, ours: Any, lines: list[str]) -> dict[str, Any]:
 
 
 def written(
-    fasttext: Any, data: DataFolder, name: str, setting: dict[str, Any], work: Path
+    peers: dict[str, Process], data: DataFolder, name: str, setting: dict[str, Any], work: Path
 ) -> dict[str, Any]:
-    """Train with both, and compare the file that is written."""
+    """Train with all, and compare the file that is written."""
     train, test = data.train(name), data.test(name)
-    form = fasttext_baseline.RAW if SETS[name].only_characters else fasttext_baseline.CASED
+    form = RAW if SETS[name].only_characters else CASED
     names, path = sorted(set(train.labels)), work / "train.txt"
+    theirs, setting = chosen(peers[FASTTEXT], data, name, setting, path)
+    lines, tests = (lines_of(rows.texts, form) for rows in (train, test))
+    fasttext_baseline.write_rows(path, lines, train.labels, names)
+    seconds: dict[str, list[float]] = {name: [] for name in (OURS, *peers)}
+    accuracies: dict[str, list[float]] = {name: [] for name in peers}
+    for seed in range(SEEDS):
+        for name in order_of_round(list(seconds), seed):
+            if name == OURS:
+                start = time.perf_counter()
+                ours = make_fasttext_classifier(**setting, n_jobs=THREADS).fit(lines, train.labels)
+                seconds[name].append(time.perf_counter() - start)
+                continue
+            took = fasttext_baseline.train(peers[name], path, theirs, seed, THREADS)
+            seconds[name].append(took)
+            score = fasttext_baseline.accuracy(peers[name], tests, test.labels, names)
+            accuracies[name].append(score)
+    files = work / "ours.bin", work / "ours.ftz"
+    for file in files:
+        save_fasttext(ours, file)
+    read = read_by(peers, files[0], tests)
+    return {
+        "fasttext": theirs,
+        "ours": setting,
+        "ours s": summarize_seconds(seconds[OURS]),
+        "accuracy": 100 * ours.score(tests, test.labels),
+        "MB": [file.stat().st_size / 1e6 for file in files],
+        "quantized accuracy": 100 * load_fasttext(files[1]).score(tests, test.labels),
+        **differences(read[FASTTEXT], ours, tests),
+        "peers": {
+            name: {
+                "s": summarize_seconds(seconds[name]),
+                "ratio": median_ratio(seconds[name], seconds[OURS]),
+                "accuracies": accuracies[name],
+                "difference from fastText": largest_difference(read[name], read[FASTTEXT]),
+            }
+            for name in peers
+        },
+    }
+
+
+def chosen(
+    fasttext: Process, data: DataFolder, name: str, setting: dict[str, Any], path: Path
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the settings of fastText and of this package that are best on validation rows."""
+    form = RAW if SETS[name].only_characters else CASED
     theirs = {NAMES[key]: value for key, value in setting.items()} | {"dim": 10}
-    parts = [
-        Rows(fasttext_baseline.lines_of(rows.texts, form), rows.labels)
-        for rows in data.train_valid(name)
-    ]
+    parts = [Rows(lines_of(rows.texts, form), rows.labels) for rows in data.train_valid(name)]
+    names = sorted(set(parts[0].labels))
     fasttext_baseline.write_rows(path, *parts[0], names)
-    scores = [
-        fasttext_baseline.accuracy(
-            fasttext_baseline.train(fasttext, path, theirs | one, 0, THREADS)[0], *parts[1], names
-        )
-        for one in GRID
-    ]
-    theirs |= GRID[int(np.argmax(scores))]
+    scores = []
+    for one in GRID:
+        fasttext_baseline.train(fasttext, path, theirs | one, 0, THREADS)
+        scores.append(fasttext_baseline.accuracy(fasttext, *parts[1], names))
     solvers = ("dual", "sgd")
     own = [
         make_fasttext_classifier(**setting, solver=one).fit(*parts[0]).score(*parts[1])
         for one in solvers
     ]
-    setting = setting | {"solver": solvers[int(np.argmax(own))]}
-    lines, tests = (fasttext_baseline.lines_of(rows.texts, form) for rows in (train, test))
-    fasttext_baseline.write_rows(path, lines, train.labels, names)
-    seconds: dict[str, list[float]] = {"fasttext": [], "ours": []}
-    accuracies = []
-    for seed in range(SEEDS):
-        model, took = fasttext_baseline.train(fasttext, path, theirs, seed, THREADS)
-        accuracies.append(fasttext_baseline.accuracy(model, tests, test.labels, names))
-        start = time.perf_counter()
-        ours = make_fasttext_classifier(**setting, n_jobs=THREADS).fit(lines, train.labels)
-        seconds["fasttext"].append(took)
-        seconds["ours"].append(time.perf_counter() - start)
-    files = work / "ours.bin", work / "ours.ftz"
-    for file in files:
-        save_fasttext(ours, file)
-    return {
-        "fasttext": theirs,
-        "ours": setting,
-        "fasttext s": summarize_seconds(seconds["fasttext"]),
-        "ours s": summarize_seconds(seconds["ours"]),
-        "ratio": median_ratio(seconds["fasttext"], seconds["ours"]),
-        "fasttext accuracies": accuracies,
-        "accuracy": 100 * ours.score(tests, test.labels),
-        "MB": [file.stat().st_size / 1e6 for file in files],
-        "quantized accuracy": 100 * load_fasttext(files[1]).score(tests, test.labels),
-        **differences(fasttext.load_model(str(files[0])), ours, tests),
-    }
+    solver = solvers[int(np.argmax(own))]
+    return theirs | GRID[int(np.argmax(scores))], setting | {"solver": solver}
+
+
+def peers_of(one: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the figures of each package; those of older results are of fastText alone."""
+    if "peers" in one:
+        peers: dict[str, dict[str, Any]] = one["peers"]
+        return peers
+    own = {"s": one["fasttext s"], "ratio": one["ratio"]}
+    return {FASTTEXT: own | {"accuracies": one.get("fasttext accuracies", [])}}
 
 
 def markdown_written(result: dict[str, Any]) -> str:
-    """Return the table of the models that were written: a row per data set."""
-    rows = []
-    for name, one in result.get("written", {}).get("sets", {}).items():
-        seconds = [f"{one[key]['median']:.2f}" for key in ("fasttext s", "ours s")]
-        accuracies = [f"{np.mean(one['fasttext accuracies']):.1f}", f"{one['accuracy']:.1f}"]
-        same = [f"{one['other labels']:,}", f"{one['largest difference']:.0e}"]
-        quantized = [f"{one['MB'][1]:.1f}", f"{one['quantized accuracy']:.1f}"]
-        rows.append(
-            [
-                TITLES[name],
-                *seconds,
-                f"{one['ratio']:.1f}",
-                *accuracies,
-                f"{one['MB'][0]:.1f}",
-                *same,
-                *quantized,
-            ]
-        )
-    return table(HEADS_WRITTEN, rows) if rows else ""
+    """Return the tables of the trainings, and of the files that were written."""
+    sets = result.get("written", {}).get("sets", {})
+    trainings, files = [], []
+    for key, one in sets.items():
+        ours = f"{one['ours s']['median']:.2f}"
+        trainings.append([TITLES[key], "this package", ours, "", f"{one['accuracy']:.1f}"])
+        for name, peer in peers_of(one).items():
+            seconds, accuracy = peer["s"]["median"], np.mean(peer["accuracies"])
+            cells = f"{seconds:.2f}", f"{peer['ratio']:.1f}", f"{accuracy:.1f}"
+            trainings.append(["", name, *cells])
+        size, quantized = one["MB"]
+        same = f"{one['other labels']:,}", f"{one['largest difference']:.0e}"
+        quantized_cells = f"{quantized:.1f}", f"{one['quantized accuracy']:.1f}"
+        files.append([TITLES[key], f"{size:.1f}", *same, *quantized_cells])
+    return f"{table(HEADS_WRITTEN, trainings)}\n\n{table(HEADS_FILE, files)}" if sets else ""
 
 
 def markdown(result: dict[str, Any]) -> str:
     """Return the table of the models that were read: a row per model."""
+    models = {name: (one, peers_of(one)) for name, one in result.get("models", {}).items()}
+    names = list(dict.fromkeys(name for _, peers in models.values() for name in peers))
     return table(
-        HEADS,
+        (*HEADS, *(f"faster than {name} by" for name in names)),
         (
             (
-                name,
+                title,
                 f"{model['MB']:.1f}",
                 f"{model['other labels']:,}",
                 f"{model['largest difference']:.0e}",
                 f"{model['ours s']['median']:.3f}",
-                f"{model['fasttext s']['median']:.3f}",
-                f"{model['ratio']:.1f}",
+                f"{peers[FASTTEXT]['s']['median']:.3f}",
+                *(f"{peers[name]['ratio']:.1f}" for name in names),
             )
-            for name, model in result.get("models", {}).items()
+            for title, (model, peers) in models.items()
         ),
     )
 

@@ -16,14 +16,15 @@ threads     The same where eight threads of one process call at once, and texts 
 
     python -m benchmarks run bench_serving --data DIR
 
-fastText is installed into a temporary folder for the run (--fasttext keeps one), and so are the
-others. Run it while nothing else runs.
+Each package is installed into a temporary folder for the run (--fasttext keeps them). Run it while
+nothing else runs.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -38,10 +39,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from benchmarks.common import fasttext_baseline
-from benchmarks.common.benchmark import BenchmarkParser, environment, write_result
+from benchmarks.common.benchmark import BenchmarkParser, add_fasttext, environment, write_result
 from benchmarks.common.data import DataFolder, Rows
+from benchmarks.common.fasttext_peers import FASTTEXT, LOWERCASE, PEERS, FastText, lines_of
+from benchmarks.common.fasttext_processes import Process, peer_folders
+from benchmarks.common.memory import megabytes
 from benchmarks.common.pages import table
-from benchmarks.common.peer_packages import peer_folder, peer_version
 from sklearn_hashnlp import TextClassifier, export_predictor, save_model
 
 RESULT = "serving.json"
@@ -71,11 +74,12 @@ COLUMNS = {
     "threads p99 ms": ("99 %", 1),
     "threads texts/s": ("texts/s", 0),
 }
+KEYS = {FASTTEXT: "fasttext"}  # names in METHODS of what others name otherwise
 SET = "ag_news"
-WORKER = Path(__file__).parents[1] / "common" / "serving_worker.py"
+WORKER, ROOT = "benchmarks.common.serving_worker", Path(__file__).parents[2]
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "torch")
 SMALL = {"n_buckets": 10**5, "n_embeddings": 10**5, "embedding_dim": 4}
-FASTTEXT = fasttext_baseline.SMALLER | {"lr": 0.25, "epoch": 5}
+SETTING = fasttext_baseline.SMALLER | {"lr": 0.25, "epoch": 5}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -86,17 +90,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--texts", type=int, default=7600, help="texts of each process (default: %(default)s)"
     )
-    parser.add_fasttext()
+    add_fasttext(parser)
     options, data, path = parser.read(arguments)
     with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as stack:
-        package = stack.enter_context(fasttext_baseline.fasttext_folder(options.fasttext))
         env = environment(*PACKAGES)
-        env["versions"]["fastText"] = fasttext_baseline.fasttext_version(package)
-        folders = {}
-        for name, peer in fasttext_baseline.HEIRS.items():
-            folders[name] = stack.enter_context(peer_folder(peer, None))
-            env["versions"][name] = peer_version(peer, folders[name])
-        methods = train(data, Path(work), package, folders)
+        names = [FASTTEXT, *options.heirs]
+        peers = stack.enter_context(peer_folders(names, options.fasttext, env["versions"]))
+        methods = train(data, Path(work), peers)
         texts = Path(work, "texts.json")
         texts.write_text(json.dumps(data.test(SET).texts[: options.texts]), encoding="utf-8")
         runs: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def train(
-    data: DataFolder, work: Path, package: Path, heirs: dict[str, Path]
+    data: DataFolder, work: Path, peers: dict[str, Path]
 ) -> dict[str, tuple[str, str, float]]:
     """Train and write all models; return their kinds, paths and sizes in MB."""
     train = data.train(SET)
@@ -133,7 +133,7 @@ def train(
     export_predictor(small, work / "exported_small.py")
     peer = make_pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LinearSVC())
     joblib.dump(peer.fit(train.texts, train.labels), work / "svm.joblib")
-    their = train_fasttext(train, work, package)
+    theirs = train_fasttext(train, work, peers[FASTTEXT])
     command = [sys.executable, "-m", "sklearn_hashnlp", "predict", "--model"]
     methods = {
         "exported_small": ("exported", str(work / "exported_small.py")),
@@ -143,12 +143,12 @@ def train(
         "process": ("folder", str(work / "model")),
         "fitted": ("fitted", str(work / "fitted.json")),
         "characters": ("folder", str(work / "characters")),
-        "fasttext": ("fasttext", f"{package}|fasttext|{their}"),
         "svm": ("joblib", str(work / "svm.joblib")),
     }
-    for name, folder in heirs.items():
-        methods[name] = "fasttext", f"{folder}|{fasttext_baseline.HEIRS[name].module}|{their}"
-    files = dict.fromkeys(heirs, their) | {
+    keys = {name: KEYS.get(name, name) for name in peers}
+    for name, folder in peers.items():
+        methods[keys[name]] = "fasttext", f"{folder}|{PEERS[name].module}|{theirs}"
+    files = dict.fromkeys(keys.values(), theirs) | {
         "exported_small": work / "exported_small.py",
         "exported": work / "exported",
         "command_small": work / "small_model",
@@ -156,31 +156,33 @@ def train(
         "process": work / "model",
         "fitted": work / "model",
         "characters": work / "characters",
-        "fasttext": their,
         "svm": work / "svm.joblib",
     }
     return {name: (*method, megabytes(files[name])) for name, method in methods.items()}
 
 
-def train_fasttext(train: Rows, work: Path, package: Path) -> Path:
-    fasttext = fasttext_baseline.import_fasttext(package)
-    path = work / "train.txt"
-    lines = fasttext_baseline.lines_of(train.texts, fasttext_baseline.LOWERCASE)
+def train_fasttext(train: Rows, work: Path, folder: Path) -> Path:
+    path, file = work / "train.txt", work / "fasttext.bin"
+    lines = lines_of(train.texts, LOWERCASE)
     fasttext_baseline.write_rows(path, lines, train.labels, sorted(set(train.labels)))
-    model, _ = fasttext_baseline.train(fasttext, path, FASTTEXT, 0, 2)
-    model.save_model(str(work / "fasttext.bin"))
-    return work / "fasttext.bin"
-
-
-def megabytes(path: Path) -> float:
-    files = [path] if path.is_file() else [file for file in path.iterdir() if file.is_file()]
-    return sum(file.stat().st_size for file in files) / 1e6
+    with Process(FASTTEXT, folder) as fasttext:
+        fasttext_baseline.train(fasttext, path, SETTING, 0, 2)
+        fasttext.call(FastText.save, str(file))
+    return file
 
 
 def run_worker(kind: str, where: str, texts: Path, folder: Path | None = None) -> dict[str, float]:
     """Measure a model, or a command, in a new process."""
-    command = [sys.executable, str(WORKER), kind, where, str(texts)]
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+    command = [sys.executable, "-m", WORKER, kind, where, str(texts)]
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return measured
 

@@ -1,4 +1,4 @@
-"""Training and prediction time of TextClassifier and fastText on AG News, in one process."""
+"""Training and prediction time of TextClassifier, fastText and its heirs on AG News, in turn."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from typing import Any, TypeVar
 
 from benchmarks.common import fasttext_baseline
 from benchmarks.common.data import DataFolder
-from benchmarks.common.fasttext_processes import two_processes
-from benchmarks.common.timing import summary, train_and_test
-from sklearn_hashnlp import TextClassifier
+from benchmarks.common.fasttext_peers import FASTTEXT, HEIRS, FastText, lines_of
+from benchmarks.common.fasttext_processes import Process, two_processes
+from benchmarks.common.latencies import SINGLE, latencies, seconds_of
+from benchmarks.common.memory import megabytes
+from benchmarks.common.timing import median_ratio, order_of_round, summary, train_and_test
+from sklearn_hashnlp import TextClassifier, save_model
 
 SET = "ag_news"
 OURS = "TextClassifier"
-PUBLISHED = "fastText"
+PUBLISHED = FASTTEXT
 SMALLER = "fastText, bucket 2,000,000"
 FIVE_EPOCHS = "fastText, 5 epochs as published"
 OURS_ONE_THREAD, FASTTEXT_TWO_PROCESSES = "TextClassifier, one thread", "fastText, two processes"
@@ -30,7 +33,7 @@ Result = TypeVar("Result")
 
 
 def choose_settings(
-    fasttext: Any, data: DataFolder, threads: int, progress: Progress
+    fasttext: Process, data: DataFolder, threads: int, progress: Progress
 ) -> dict[str, Any]:
     """Choose fastText's texts, learning rate and epochs by buckets; one has its paper's epochs."""
     rows = data.train_valid(SET)
@@ -51,10 +54,16 @@ def choose_settings(
     return {"settings": settings, "tried": trials}
 
 
+def methods_of(settings: dict[str, Setting]) -> dict[str, tuple[str, Setting]]:
+    """Return the package and the setting of each method; heirs have one, that of the paper."""
+    methods = {name: (FASTTEXT, setting) for name, setting in settings.items()}
+    return methods | {name: (name, settings[PUBLISHED]) for name in HEIRS}
+
+
 def training(
-    fasttext: Any,
+    peers: dict[str, Process],
     data: DataFolder,
-    settings: dict[str, Setting],
+    methods: dict[str, tuple[str, Setting]],
     seeds: int,
     threads: int,
     progress: Progress,
@@ -62,35 +71,25 @@ def training(
     """Train each method once per seed, alternately, after a warm-up round that is not timed."""
     train, test = data.train(SET), data.test(SET)
     names = sorted(set(train.labels))
-    forms = sorted({setting["form"] for setting in settings.values()})
-    test_lines = {form: fasttext_baseline.lines_of(test.texts, form) for form in forms}
-    runs: dict[str, list[dict[str, float]]] = {name: [] for name in (OURS, *settings)}
+    forms = sorted({setting["form"] for _, setting in methods.values()})
+    test_lines = {form: lines_of(test.texts, form) for form in forms}
+    runs: dict[str, list[dict[str, float]]] = {name: [] for name in (OURS, *methods)}
     with tempfile.TemporaryDirectory() as folder:
         paths, tokenization = {form: Path(folder) / f"{form}.txt" for form in forms}, {}
         for form, path in paths.items():
             start = time.perf_counter()
-            fasttext_baseline.write_rows(
-                path, fasttext_baseline.lines_of(train.texts, form), train.labels, names
-            )
+            fasttext_baseline.write_rows(path, lines_of(train.texts, form), train.labels, names)
             tokenization[form] = time.perf_counter() - start
         for round_ in range(seeds + 1):  # round 0 is a warm-up
-            methods = list(runs) if round_ % 2 else list(reversed(runs))
-            for method in methods:
+            for method in order_of_round(list(runs), round_):
                 if method == OURS:
                     run = train_and_test(TextClassifier(random_state=round_), train, test)
                 else:
-                    setting = settings[method]
+                    peer, setting = peers[methods[method][0]], methods[method][1]
                     form = setting["form"]
-                    model, seconds = fasttext_baseline.train(
-                        fasttext, paths[form], setting, round_, threads
-                    )
-                    run = {
-                        "accuracy": fasttext_baseline.accuracy(
-                            model, test_lines[form], test.labels, names
-                        ),
-                        "seconds": seconds,
-                    }
-                    del model
+                    seconds = fasttext_baseline.train(peer, paths[form], setting, round_, threads)
+                    score = fasttext_baseline.accuracy(peer, test_lines[form], test.labels, names)
+                    run = {"accuracy": score, "seconds": seconds}
                 progress(
                     f"round {round_}/{seeds}: {method}: {run['accuracy']:.2f} % in "
                     f"{run['seconds']:.2f} s"
@@ -104,7 +103,7 @@ def training(
             pairs = zip(measured, runs[OURS], strict=True)
             ratios = [theirs["seconds"] / ours["seconds"] for theirs, ours in pairs]
             models[method] |= {
-                "settings": settings[method],
+                "settings": methods[method][1],
                 "times ours": statistics.median(ratios),
                 "ratios": ratios,
             }
@@ -121,60 +120,100 @@ def training(
 
 
 def prediction(
-    fasttext: Any,
-    fasttext_folder: Path,
+    peers: dict[str, Process],
     data: DataFolder,
     setting: Setting,
     repeats: int,
     threads: int,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Time the methods alternately on test rows: ours on raw strings, fastText on token lines."""
+    """Time the methods alternately on test rows: ours on raw strings, the others on token lines.
+
+    Calls with one text of a thousand include tokenization; sizes are of saved models.
+    """
     train, test = data.train(SET), data.test(SET)
-    names = sorted(set(train.labels))
-    lines = fasttext_baseline.lines_of(test.texts, setting["form"])
-    progress("training both classifiers")
+    lines = lines_of(test.texts, setting["form"])
+    progress("training the classifiers")
     ours = TextClassifier(random_state=0).fit(train.texts, train.labels)
+    counted, sizes = _train_peers(peers, data, setting, threads)
     with tempfile.TemporaryDirectory() as folder:
-        path, test_path = Path(folder) / "train.txt", Path(folder) / "test.txt"
-        train_lines = fasttext_baseline.lines_of(train.texts, setting["form"])
-        fasttext_baseline.write_rows(path, train_lines, train.labels, names)
-        fasttext_baseline.write_rows(test_path, lines, test.labels, names)
-        theirs, _ = fasttext_baseline.train(fasttext, path, setting, 0, threads)
-        own_count = 100 * theirs.test(str(test_path))[1]
-    counted = fasttext_baseline.accuracy(theirs, lines, test.labels, names)
-    if abs(counted - own_count) > 1e-6:
-        raise SystemExit(
-            f"fastText's accuracy is {counted} % by its predictions, {own_count} % by its own "
-            "count; they must agree."
-        )
+        save_model(ours, Path(folder) / "model")
+        sizes[OURS] = megabytes(Path(folder) / "model")
     one_thread = copy(ours).set_params(n_jobs=1)
-    with two_processes(fasttext_folder, theirs, lines) as predict_in_two_processes:
-        work: dict[str, Callable[[], Any]] = {
-            OURS: lambda: ours.predict(test.texts),
-            OURS_ONE_THREAD: lambda: on_one_processor(lambda: one_thread.predict(test.texts)),
-            PUBLISHED: lambda: fasttext_baseline.predict(theirs, lines),
-            FASTTEXT_TWO_PROCESSES: predict_in_two_processes,
+    some = test.texts[:SINGLE]
+    with two_processes(peers[FASTTEXT], lines) as predict_in_two_processes:
+        work: dict[str, Callable[[], float]] = {
+            OURS: lambda: seconds_of(lambda: ours.predict(test.texts)),
+            OURS_ONE_THREAD: lambda: on_one_processor(
+                lambda: seconds_of(lambda: one_thread.predict(test.texts))
+            ),
+            **{
+                name: lambda peer=peer: peer.call(FastText.seconds)[0]
+                for name, peer in peers.items()
+            },
+            FASTTEXT_TWO_PROCESSES: lambda: seconds_of(predict_in_two_processes),
         }
-        speeds: dict[str, list[float]] = {method: [] for method in work}
+        seconds: dict[str, list[float]] = {method: [] for method in work}
+        single: dict[str, list[float]] = {name: [] for name in (OURS, *peers)}
         for repeat in range(repeats + 1):  # repeat 0 is a warm-up
-            for method, predict in work.items():
-                start = time.perf_counter()
-                predict()
+            for method in order_of_round(list(work), repeat):
+                measured = work[method]()
                 if repeat:
-                    speeds[method].append(len(lines) / (time.perf_counter() - start))
+                    seconds[method].append(measured)
+            for name in order_of_round(list(single), repeat):
+                alone = (
+                    latencies(lambda text: ours.predict([text]), some)
+                    if name == OURS
+                    else peers[name].call(FastText.latencies, some, setting["form"])
+                )
+                if repeat:
+                    single[name].append(statistics.median(alone))
+    speeds = {method: [len(lines) / one for one in times] for method, times in seconds.items()}
+    times = {name: median_ratio(seconds[name], seconds[OURS]) for name in peers}
     return {
         "texts": len(lines),
         "repeats": repeats,
-        "accuracy of fastText": counted,
+        "accuracy of fastText": counted[FASTTEXT],
+        "accuracies": counted,
         "texts/s": {
             method: {"best": max(measured), "median": statistics.median(measured), "all": measured}
             for method, measured in speeds.items()
         },
-        "times fastText": statistics.median(
-            ours / theirs for ours, theirs in zip(speeds[OURS], speeds[PUBLISHED], strict=True)
-        ),
+        "times fastText": times[FASTTEXT],
+        "times": times,
+        "one text ms": {
+            name: {"median": statistics.median(measured), "all": measured}
+            for name, measured in single.items()
+        },
+        "MB": sizes,
     }
+
+
+def _train_peers(
+    peers: dict[str, Process], data: DataFolder, setting: Setting, threads: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Train each package, which then holds the test lines; return accuracies and sizes in MB."""
+    train, test = data.train(SET), data.test(SET)
+    names = sorted(set(train.labels))
+    lines = lines_of(test.texts, setting["form"])
+    counted, sizes = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        path, test_path = Path(folder) / "train.txt", Path(folder) / "test.txt"
+        fasttext_baseline.write_rows(
+            path, lines_of(train.texts, setting["form"]), train.labels, names
+        )
+        fasttext_baseline.write_rows(test_path, lines, test.labels, names)
+        for name, peer in peers.items():
+            fasttext_baseline.train(peer, path, setting, 0, threads)
+            counted[name] = fasttext_baseline.accuracy(peer, lines, test.labels, names)
+            own = peer.call(FastText.own_accuracy, str(test_path))
+            if abs(counted[name] - own) > 1e-6:
+                raise SystemExit(
+                    f"The accuracy of {name} is {counted[name]} % by its predictions, {own} % by "
+                    "its own count; they must agree."
+                )
+            sizes[name] = peer.call(FastText.save, str(Path(folder) / "model.bin"))
+    return counted, sizes
 
 
 def on_one_processor(work: Callable[[], Result]) -> Result:

@@ -5,10 +5,12 @@ right.
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from sklearn.feature_extraction.text import CountVectorizer
 
 from benchmarks.common import serving_worker, timing
 from benchmarks.common.data import DataFolder
@@ -18,6 +20,7 @@ from benchmarks.speed import (
     bench_cuda,
     bench_scale,
     bench_serving,
+    bench_vectorizers,
     softmax_baselines,
     softmax_speed,
     topk_speed,
@@ -202,6 +205,21 @@ def test_seconds_are_compared_in_turns():
     assert (
         0 < bench_check.processor_seconds([bench_check.sys.executable, "-S", "-c", "input()"]) < 5
     )
+
+
+def test_vocabularies_are_timed_if_their_matrices_are_the_same(monkeypatch):
+    def count(**parameters):
+        return CountVectorizer(ngram_range=parameters["ngram_range"])
+
+    texts = ["A fine, funny film", "A dull, dull film"] * 3
+    result = bench_vectorizers.measure_vocabulary(texts, SimpleNamespace(CountVectorizer=count), 2)
+    assert result["columns"] == 8
+    assert len(result["seconds"]) == 3
+    assert bench_vectorizers.vocabulary({"vocabulary": result}).count(" s |") == 6
+    binary = CountVectorizer(ngram_range=(1, 2), binary=True)
+    other = SimpleNamespace(CountVectorizer=lambda **_: binary)
+    with pytest.raises(AssertionError):
+        bench_vectorizers.measure_vocabulary(texts, other, 2)
 
 
 def test_every_recorded_figure_is_one_that_is_measured():
