@@ -19,7 +19,7 @@ def add_sample_options(parser: BenchmarkParser, sets: Iterable[str]) -> None:
     parser.add_choices("--sets", sets)
     parser.add_argument(
         "--sizes",
-        nargs="+",
+        nargs="*",
         type=int,
         default=list(SIZES),
         help="training rows, 0 for all (default: %(default)s)",

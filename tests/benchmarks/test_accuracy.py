@@ -4,7 +4,9 @@ they measured.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +21,12 @@ from benchmarks.accuracy import (
     bench_sgnn_accuracy,
     bench_short_texts,
 )
-from benchmarks.common import classifier_accuracy, robustness_models, sgnn_recipes
+from benchmarks.common import (
+    classifier_accuracy,
+    language_peers,
+    robustness_models,
+    sgnn_recipes,
+)
 from benchmarks.common.data import DataFolder
 from tests.benchmarks.labeled_rows import read_texts, rows, run_script
 from tests.trainings import assert_same_bits
@@ -134,11 +141,68 @@ def test_short_texts_are_the_beginnings_of_test_texts(data, monkeypatch, capsys)
         return lambda texts: lengths.append(max(map(len, texts))) or predict(texts)
 
     monkeypatch.setitem(bench_short_texts.MODELS, "LinearSVC", fit)
-    cells = run_script("bench_short_texts", data, "--sizes", "0", "20", "--seeds", "2")["sizes"]
+    sizes = "--sizes", "0", "20", "--seeds", "2"
+    cells = run_script("bench_short_texts", data, *sizes, "--peers")["sizes"]
     assert [cells[size]["LinearSVC"]["seeds"] for size in ("0", "20")] == [1, 2]
     assert cells["0"]["TextClassifier"]["accuracy"][-1] == 100
     assert lengths[:2] == [5, 10]
     assert capsys.readouterr().out.count(" / ") == 10
+
+
+def test_packages_are_compared_on_the_languages_they_know(data, monkeypatch, capsys):
+    shutil.copytree(data / "trec", data / "languages79")
+    monkeypatch.setattr(
+        bench_short_texts, "peer_folder", lambda peer, _: contextlib.nullcontext(data)
+    )
+    monkeypatch.setattr(bench_short_texts, "peer_version", lambda peer, _: "0.0")
+
+    def load_detector(name, folder, languages):
+        assert languages == {"good", "bad"}
+        known = ["good"] if name == "eldc" else ["bad", "good"]
+        return language_peers.Detector(known, lambda texts: ["good"] * len(texts), name == "eldc")
+
+    monkeypatch.setattr(bench_short_texts, "load_detector", load_detector)
+    arguments = "--sizes", "--peers", "pycld2", "eldc"
+    peers = run_script("bench_short_texts", data, *arguments)["peers"]
+    assert peers["versions"]["eldc"] == "0.0"
+    assert peers["models"]["pycld2"]["rows"] == 2 * peers["models"]["eldc"]["rows"] == 12
+    assert peers["models"]["pycld2"]["accuracy"] == [50.0] * 6
+    assert peers["models"]["pycld2"]["ours"][-1] == 100
+    # restricted to the only language, any answer is the right one
+    assert peers["models"]["eldc"]["ours"] == peers["models"]["eldc"]["accuracy"] == [100.0] * 6
+    assert "| eldc, 1 languages | 100.0 / 100.0 |" in capsys.readouterr().out
+    monkeypatch.setattr(bench_short_texts, "measure_peers", None)
+    assert_same_bits(run_script("bench_short_texts", data, *arguments)["peers"], peers)
+
+
+def test_codes_of_packages_are_those_of_the_data_set(monkeypatch):
+    def detect(text, **_):
+        if text == "\x00":
+            raise ValueError
+        return True, 1, ((text, {"norsk": "no", "hebrew": "iw"}.get(text, "xx"), 99, 1.0),)
+
+    pycld2 = SimpleNamespace(
+        detect=detect,
+        error=ValueError,
+        DETECTED_LANGUAGES=("NORWEGIAN", "HEBREW", "KLINGON"),
+        LANGUAGES=(("NORWEGIAN", "no"), ("HEBREW", "iw"), ("KLINGON", "xx"), ("MANX", "gv")),
+    )
+    asked = []
+    eldc = SimpleNamespace(
+        init=lambda: None,
+        LANGUAGES=["no", "he"],
+        set_languages=asked.extend,
+        detect=lambda text: "no",
+    )
+    modules = {"pycld2": pycld2, "eldc": eldc}
+    monkeypatch.setattr(language_peers, "import_peer", lambda peer, _: modules[peer.module])
+    languages = ["nb", "he", "gv", "en"]
+    detector = language_peers.load_detector("pycld2", Path(), languages)
+    assert detector.languages == ["he", "nb"]
+    assert detector.predict(["norsk", "hebrew", "\x00"]) == ["nb", "he", ""]
+    assert not detector.is_restricted
+    assert language_peers.load_detector("eldc", Path(), ["nb", "nn", "en"]).languages == ["nb"]
+    assert asked == ["no"]
 
 
 def test_a_change_of_defaults_is_chosen_on_the_other_sets(data, monkeypatch, capsys):
