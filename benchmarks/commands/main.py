@@ -13,6 +13,7 @@ from typing import NoReturn
 from benchmarks.commands.registry import RECIPES, get_recipe
 from benchmarks.commands.report import make_tables, save_plots, sort_results
 from benchmarks.commands.scripts import find_scripts, result_tables, run_script, summary_of
+from benchmarks.commands.stale import stale_results
 from benchmarks.recipes.hash_embedding_settings import DATASETS
 from benchmarks.recipes.text_sets import ARCHIVES, fetch_text_set
 from benchmarks.runner.progress import RunProgress, one_line
@@ -27,6 +28,7 @@ PROGRAM = "python -m benchmarks"
 # Errors with a message for the user
 _EXPECTED = (OSError, ValueError, TypeError, ImportError, MemoryError, RuntimeError)
 _MAX_SEED = 2**32 - 1
+_RESULTS = Path(__file__).parents[1] / "results"
 _PIPE_CLOSED = 141
 _DESCRIPTION = f"""\
 List, run and report experiments, which are recipes with settings and seeds, and benchmarks, which
@@ -39,6 +41,17 @@ are scripts with options of their own.
   {PROGRAM} run bench_scale --help          the options of a benchmark
   {PROGRAM} report results.jsonl            tables, with published results
   {PROGRAM} fetch ag                        a data set of Zhang, Zhao and LeCun
+  {PROGRAM} stale                           stored results older than their code
+"""
+_STALE = f"""\
+List stored results that are older than the code that they measure, one a line: the file, the part
+that was measured at once, its commit and time, the number of later commits, and files that differ.
+
+  {PROGRAM} stale
+  {PROGRAM} stale benchmarks/results/serving.json --all
+
+The code of a result is the benchmark or the experiment and all that it imports from this
+repository, with the C++ beside kernels. A difference is not always one in what is measured.
 """
 _RUN = f"""\
 Run experiments, and print their tables, or a benchmark.
@@ -114,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog=PROGRAM, description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = parser.add_subparsers(required=True, metavar="{list,run,report,fetch,docs}")
+    commands = parser.add_subparsers(required=True, metavar="{list,run,report,fetch,stale,docs}")
     for name, text, function, add in (
         (
             "list",
@@ -125,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
         ("run", _RUN, _run, _add_run_options),
         ("report", _REPORT, _report, _add_report_options),
         ("fetch", _FETCH, _fetch, _add_fetch_options),
+        ("stale", _STALE, _stale, _add_stale_options),
         (
             "docs",
             "Write the tables and figures of the docs from the stored results.",
@@ -226,6 +240,12 @@ def _add_fetch_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--folder", default="", help="default: HASHNLP_DATA or ~/sklearn_hashnlp_data"
     )
+
+
+def _add_stale_options(command: argparse.ArgumentParser) -> None:
+    text = "JSON lines, or the JSON of a benchmark (default: all in benchmarks/results)"
+    command.add_argument("files", nargs="*", type=Path, metavar="FILE", help=text)
+    command.add_argument("--all", action="store_true", help="name all files that differ")
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -335,6 +355,13 @@ def _report(options: argparse.Namespace) -> None:
 def _fetch(options: argparse.Namespace) -> None:
     for name in options.names:
         print(f"{name}: {fetch_text_set(name, options.folder)}", flush=True)
+
+
+def _stale(options: argparse.Namespace) -> None:
+    for line in stale_results(
+        options.files or sorted(_RESULTS.glob("*.json*")), all_files=options.all
+    ):
+        print(line)
 
 
 def _docs(_options: argparse.Namespace) -> None:

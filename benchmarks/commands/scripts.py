@@ -41,12 +41,16 @@ def run_script(name: str, arguments: Sequence[str]) -> NoReturn:
     sys.exit(import_script(name).main(list(arguments)))
 
 
+def script_of(path: Path) -> Path | None:
+    """Return the script that writes a JSON file, or None."""
+    line = f'\nRESULT = "{path.name}"\n'
+    scripts = find_scripts().values()
+    return next((file for file in scripts if line in file.read_text(encoding="utf-8")), None)
+
+
 def result_tables(path: Path) -> list[str]:
     """Return the tables of the JSON file of a benchmark, as Markdown."""
     result = json.loads(path.read_text(encoding="utf-8"))
-    for name, file in find_scripts().items():
-        if f'"{path.name}"' in file.read_text(encoding="utf-8"):
-            module = import_script(name)
-            if getattr(module, "RESULT", None) == path.name and hasattr(module, "TABLES"):
-                return [make(result) for make in module.TABLES.values()]
-    return []
+    if (script := script_of(path)) is None:
+        return []
+    return [make(result) for make in getattr(import_script(script.stem), "TABLES", {}).values()]

@@ -52,7 +52,7 @@ def test_a_benchmark_has_help_and_says_where_to_name_its_data(
 
 
 def test_a_benchmark_is_run_with_its_own_options(bench: Any) -> None:
-    assert len(find_scripts()) == 35
+    assert len(find_scripts()) == 36
     assert "usage: benchmarks run bench_scale " in bench("run", "bench_scale", "--help").out
     result = bench("run", "bench_scale", "--", "--rows", "x")
     assert (result.code, "argument --rows: invalid int value: 'x'" in result.err) == (2, True)
