@@ -53,12 +53,11 @@ def _lingua(module: Any, languages: set[str]) -> Detector:
 def _py3langid(_module: Any, languages: set[str]) -> Detector:
     own = sys.modules["py3langid.langid"]
     identifier = own.LanguageIdentifier.from_model_file(own.MODEL_FILE)
-    names = {code: NAMES.get(code, code) for code in languages}
-    known = sorted(code for code in languages if names[code] in set(identifier.labels))
-    identifier.set_languages([names[code] for code in known])
+    names = _names(languages, identifier.labels)
+    identifier.set_languages(names.values())
     classify = identifier.classify
     return Detector(
-        known, lambda texts: [CODES.get(code := classify(text)[0], code) for text in texts]
+        list(names), lambda texts: [CODES.get(code := classify(text)[0], code) for text in texts]
     )
 
 
@@ -79,11 +78,19 @@ def _pycld2(module: Any, languages: set[str]) -> Detector:
 
 def _eldc(module: Any, languages: set[str]) -> Detector:
     module.init()
-    names = {code: NAMES.get(code, code) for code in languages}
-    known = sorted(code for code in languages if names[code] in set(module.LANGUAGES))
-    module.set_languages([names[code] for code in known])
+    names = _names(languages, module.LANGUAGES)
+    module.set_languages(list(names.values()))
     detect = module.detect
-    return Detector(known, lambda texts: [CODES.get(code := detect(text), code) for text in texts])
+    return Detector(
+        list(names), lambda texts: [CODES.get(code := detect(text), code) for text in texts]
+    )
+
+
+def _names(languages: set[str], codes: Iterable[str]) -> dict[str, str]:
+    """Return the package's code of each language that it knows."""
+    known = set(codes)
+    names = {code: code if code in known else NAMES.get(code, code) for code in sorted(languages)}
+    return {code: name for code, name in names.items() if name in known}
 
 
 _LOADERS = {"lingua": _lingua, "py3langid": _py3langid, "pycld2": _pycld2, "eldc": _eldc}
