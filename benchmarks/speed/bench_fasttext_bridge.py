@@ -324,7 +324,14 @@ def markdown(result: dict[str, Any]) -> str:
     """Return the table of the models that were read: a row per model."""
     models = {name: (one, peers_of(one)) for name, one in result.get("models", {}).items()}
     names = list(dict.fromkeys(name for _, peers in models.values() for name in peers))
-    return table(
+    key = "difference from fastText"
+    far = [
+        f"{name} {max(peers[name][key] for _, peers in models.values()):.0e}"
+        for name in names
+        if name != FASTTEXT
+    ]
+    text = f"\n\nLargest difference from a probability of fastText: {', '.join(far)}."
+    models_table = table(
         (*HEADS, *(f"faster than {name} by" for name in names)),
         (
             (
@@ -339,6 +346,7 @@ def markdown(result: dict[str, Any]) -> str:
             for title, (model, peers) in models.items()
         ),
     )
+    return models_table + (text if far else "")
 
 
 TABLES = {"bridge": markdown, "written": markdown_written}
