@@ -36,7 +36,7 @@ def test_the_sizes_of_this_tree() -> None:
     assert figures["package: files"] <= 272
     assert figures["package: lines"] <= 56_500
     assert figures["kernels: lines of C++ and Python"] <= 9_400
-    assert figures["benchmarks: lines"] <= 19_900
+    assert figures["benchmarks: lines"] <= 19_950
     assert figures["lines of more than 100 columns"] <= 15  # of a pragma, which ruff does not count
     assert 50 < figures["public names"] <= 82
 

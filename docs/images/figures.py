@@ -11,6 +11,7 @@ from typing import Any
 
 from drawing import BLUE, GRAY, GREEN, INK, ORANGE, Drawing
 
+from benchmarks.commands.readme_tables import best_rivals
 from benchmarks.common.data import ENGLISH_SETS, TITLES
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -260,23 +261,16 @@ def readme() -> Drawing:
     d = Drawing(
         640,
         500,
-        "Speed compared with scikit-learn and fastText, and test accuracy by training time",
+        "Speed compared with scikit-learn and fastText's heirs, and test accuracy by training time",
     )
     classifiers = read("classifiers")
-    singly = {name: one.get("single ms") for name, one in read("serving")["models"].items()}
+    rivals = best_rivals(classifiers, read("serving"))
     rows = [
         (f"n-grams, {name}", "scikit-learn", one["ratio"])
         for name, one in read("vectorizers")["cases"].items()
     ]
-    rows += [
-        ("training", "fastText", classifiers["speed"]["models"]["fastText"]["times ours"]),
-        ("predicting many texts", "fastText", classifiers["prediction"]["times fastText"]),
-        (
-            "predicting one text",
-            "fastText",
-            singly["fasttext"] / singly["process"],
-        ),
-    ]
+    tasks = ("training", "predicting many texts", "predicting one text")
+    rows += [(task, *rival) for task, rival in zip(tasks, rivals.values(), strict=True)]
     logs = [math.log10(ratio) for _, _, ratio in rows]
     scale, zero = 165 / (max(logs) - min(0.0, *logs)), 310.0
     zero -= min(0.0, *logs) * scale
@@ -284,7 +278,7 @@ def readme() -> Drawing:
     for i, ((task, other, ratio), log) in enumerate(zip(rows, logs, strict=True)):
         y, color = 36 + 36 * i, BLUE if log > 0 else ORANGE
         d.text(200, y + 13, task, anchor="end", size=15)
-        d.text(210, y + 13, f"vs. {other}", anchor="start", size=13, color=GRAY)
+        d.text(210, y + 13, other, anchor="start", size=13, color=GRAY)
         d.bar(zero + min(0.0, log) * scale, y, abs(log) * scale, 26, color=color)
         label = f"{ratio:.2g} times as fast" if log > 0 else f"{1 / ratio:.2g} times as slow"
         d.text(
