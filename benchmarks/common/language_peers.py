@@ -15,7 +15,7 @@ PEERS = {
     "pycld2": Peer("pycld2", "pycld2"),
     "eldc": Peer("eldc", "eldc"),
 }
-# Codes of the packages that differ from those of the data set, which are of ISO 639-1; Norwegian is
+# Codes of the packages that differ from the codes of the data set, of ISO 639-1; Norwegian is
 # Bokmål, because Nynorsk has another code or none
 CODES = {"no": "nb", "iw": "he", "zh-Hant": "zh"}
 NAMES = {code: name for name, code in CODES.items() if name != "zh-Hant"}
@@ -32,7 +32,7 @@ class Detector(NamedTuple):
 
 
 def load_detector(name: str, folder: Path, languages: Iterable[str]) -> Detector:
-    """Import a package from its folder, for those of the languages that it knows."""
+    """Import a package from its folder, for the languages that it has."""
     detector: Detector = _LOADERS[name](import_peer(PEERS[name], folder), set(languages))
     return detector
 

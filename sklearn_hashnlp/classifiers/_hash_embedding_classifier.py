@@ -547,7 +547,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             )
         divisor = None if starts else self._idf_divisor
         self._idf_divisor = net.prepare_tables(
-            rows, self._tables(), calibration.n_rows, divisor, starts=starts
+            rows, self._tables(), calibration, divisor, starts=starts
         )
         self.solver_ = "sgd"
         sums = eps = None

@@ -296,19 +296,17 @@ def calibrate_net(
     *,
     calibrate: Calibrate,
     earlier: Calibration | None,  # of a training that was continued
-    remembers: bool,  # whether to begin a summary of rows that it was not trained on
+    remembers: bool,  # whether to start a summary of these rows; an earlier one is continued
 ) -> None:
-    """Fit the probabilities of a trained net, if possible on rows that it was not trained on.
-
-    A summary of an earlier training is continued with these rows.
-    """
+    """Fit the probabilities of a trained net, if possible on rows that it was not trained on."""
     loss, options = net.criterion_, dict[str, Any]()
     if earlier is not None:
         options["earlier"] = Numbers(loss.inverse_temperature, earlier.half)
         options["n_earlier"] = min(earlier.n_rows, MAX_ROWS)
     scored = None if unseen is None else unseen.scored(net)
     left_out = None
-    if unseen is not None and scored is not None:
+    remembers = remembers or calibration.summary is not None
+    if remembers and unseen is not None and scored is not None:
         left_out = rows.select(np.concatenate(unseen.left_out))
     if scored is None and (calibrate or loss.needs_temperature):
         if not calibrate or valid_rows is None:
@@ -327,7 +325,7 @@ def calibrate_net(
     if scored is None:
         return
     fit_calibration(loss, calibration, scored, **options)
-    if left_out is not None and (remembers or calibration.summary is not None):
+    if left_out is not None and remembers:
         whole = scored.select(~scored.is_crop)
         scores = calibration.shifted(loss, whole.scores, whole.lengths)
         in_training = valid_rows is None

@@ -86,24 +86,26 @@ class SparseNet(ClassifierNet):
         self,
         rows: SparseRows,
         tables: EmbeddingTables,
-        n_rows: int,
+        calibration: Calibration,
         divisor: float | None,
         *,
         starts: bool,
     ) -> float | None:
         """Initialize the importance of new columns, and freeze tables that are not trained.
 
-        Return the divisor of the inverse document frequencies; ``n_rows`` rows have been seen,
-        these included.
+        Return the divisor of the inverse document frequencies. The calibration counts all rows
+        that have been seen, these included.
         """
         bag = self.module_.bag
-        self.known_before = None if starts else known_table_rows(self.host_bag(), rows)
+        self.known_before = None
+        if calibration.summary is not None:  # it will be continued
+            self.known_before = known_table_rows(self.host_bag(), rows)
         self.has_idf = tables.importance_init == "idf" and bag.importance is not None
         if self.has_idf:
             if starts:
                 self.document_frequencies = np.zeros(bag.num_embeddings, dtype=np.int32)
             divisor = initialize_importance(
-                bag, rows.indices, n_rows, divisor, self.document_frequencies
+                bag, rows.indices, calibration.n_rows, divisor, self.document_frequencies
             )
         bag.pool.requires_grad_(bool(tables.train_pool))
         if bag.importance is not None:
