@@ -38,7 +38,7 @@ def test_the_sizes_of_this_tree() -> None:
     assert figures["kernels: lines of C++ and Python"] <= 9_400
     assert figures["benchmarks: lines"] <= 19_950
     assert figures["lines of more than 100 columns"] <= 15  # of a pragma, which ruff does not count
-    assert 50 < figures["public names"] <= 82
+    assert 50 < figures["public names"] <= 81
 
 
 def test_names_of_tests_are_short() -> None:

@@ -266,7 +266,7 @@ def nn() -> Drawing:
     groups = [
         (
             "input",
-            "HashEmbedding, HashEmbeddingBag\nNgramHashEmbedding\nSGNNProjection, LSHEmbedding",
+            "HashEmbedding, HashEmbeddingBag\nNgramHashEmbedding\nSGNNProjection",
             BLUE,
         ),
         ("network", "NPLM, SGNNTransformer", GREEN),

@@ -40,7 +40,6 @@ CHAPTERS_OF_NAMES = {
     "HierarchicalSoftmax": "trees",
     "InterpolatedLanguageModel": "mixtures",
     "KneserNeyLanguageModel": "kneser_ney",
-    "LSHEmbedding": "sgnn",
     "NPLM": "language_model",
     "NgramHashEmbedding": "ngram_memory",
     "QuantizedSGNNClassifier": "on_device",

@@ -40,7 +40,6 @@ def make_text_classifier(
     n_hashes: int = 1,
     n_embeddings: int = 2**20,
     embedding_dim: int | Literal["auto"] = "auto",
-    hidden_layer_sizes: tuple[int, ...] | list[int] = (),
     loss: LossChoice = "auto",
     solver: SolverChoice = "auto",
     class_weight: ClassWeight = None,
@@ -61,8 +60,8 @@ def make_text_classifier(
     Parameters
     ----------
     features, lowercase, ngram_range, pretrained, n_buckets, n_hashes, n_embeddings, \
-            embedding_dim, hidden_layer_sizes, loss, solver, class_weight, learning_rate, \
-            max_epochs, early_stopping, classifier, device, n_jobs, random_state, verbose
+            embedding_dim, loss, solver, class_weight, learning_rate, max_epochs, \
+            early_stopping, classifier, device, n_jobs, random_state, verbose
         See :class:`TextClassifier`.
 
     Returns
@@ -72,20 +71,10 @@ def make_text_classifier(
         ``set_params``. For estimators of scikit-learn that store a number per column, do not take
         this vectorizer with its ``2**30`` columns, but ``AutoNgramVectorizer(n_features=2**18)``.
 
-    See Also
-    --------
-    TextClassifier : The same as one estimator, with parameters that a grid search sets by name.
-
     Raises
     ------
     ValueError
         If ``features`` is none of the four. The other parameters are checked in ``fit``.
-
-    Notes
-    -----
-    N-grams are hashed to ``2**30`` columns, words and characters together to ``2**29`` each.
-
-    The defaults were chosen on validation sets from the training rows of public data sets.
 
     Examples
     --------
@@ -111,7 +100,6 @@ MODEL_PARAMETERS: Final = (
     "n_hashes",
     "n_embeddings",
     "embedding_dim",
-    "hidden_layer_sizes",
     "loss",
     "solver",
     "class_weight",

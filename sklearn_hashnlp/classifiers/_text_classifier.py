@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from sklearn_hashnlp._device import Device
@@ -19,6 +18,7 @@ from sklearn_hashnlp._sklearn import (
     HasMethods,
     Pipeline,
     fit_context,
+    index_rows,
     literal_options,
 )
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
@@ -33,6 +33,7 @@ from sklearn_hashnlp.classifiers._text_pipeline import HoldsTextPipeline
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice
 from sklearn_hashnlp.classifiers.hash_embedding._text_scorer import TextScorer
 from sklearn_hashnlp.sentences._pretrained_weights import PretrainedName
+from sklearn_hashnlp.text._distort_texts import Augmentation
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.training._fit_task import let_report, reported_to_callbacks
 from sklearn_hashnlp.training._settings import EarlyStopping, joined_callbacks
@@ -74,6 +75,12 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         package, or any scikit-learn transformer that was fitted to other texts and returns a dense
         array. It is not fitted again, and a clone of the classifier keeps it. A change after
         ``fit`` has no effect before the next ``fit``; ``partial_fit`` and saving refuse it.
+    augmentation : {"crops", "typos"} or None, default=None
+        Altered copies of the training texts to train on, too; a text and its copies are left out
+        together for validation and calibration. ``"crops"``: the beginning of each text, of 3 to 16
+        characters, if the texts to classify are shorter than those of the training. ``"typos"``:
+        three copies by :func:`~sklearn_hashnlp.text.distort_texts`, with an error per ten
+        characters.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
@@ -84,44 +91,35 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
     embedding_dim : int or "auto", default="auto"
         Dimension of the embeddings. ``"auto"``: the number of classes but at most 32, from 1,024
         classes on about their square root; see :class:`HashEmbeddingClassifier`.
-    hidden_layer_sizes : tuple of int, default=()
-        Sizes of the hidden layers between document vector and output, each with batch normalization
-        and ReLU; the reference implementation has (1000, 1000, 1000).
     loss : {"auto", "softmax", "ova", "hinge", "hsigmoid", "soft_softmax"}, default="auto"
-        Loss function, see :class:`HashEmbeddingClassifier`. ``"softmax"``: cross-entropy.
-        ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
-        ``"hinge"``: one-vs-rest squared hinge loss. ``"hsigmoid"``: hierarchical softmax, which is
-        faster with many thousands of classes. ``"auto"``: ``"ova"`` in multi-label classification,
-        else ``"hinge"`` with few texts or many labels, else ``"softmax"``. ``"soft_softmax"``:
-        cross-entropy with soft labels, of which ``y`` has a probability for each class.
+        Loss function, see :class:`HashEmbeddingClassifier`. ``"auto"``: ``"ova"`` in multi-label
+        classification, else ``"hinge"`` with few texts or many labels, else ``"softmax"``.
+        ``"soft_softmax"``: ``y`` has a probability for each class.
     solver : {"auto", "dual", "sgd"}, default="auto"
         How the loss is minimized: by dual coordinate descent, or by epochs of stochastic gradients.
         ``"auto"`` is ``"dual"`` for the squared hinge loss if no parameter requires stochastic
-        gradients, see :class:`HashEmbeddingClassifier`. Here hidden layers, ``early_stopping``,
+        gradients, see :class:`HashEmbeddingClassifier`. Here ``early_stopping``,
         ``device="cuda"``, and a ``learning_rate``, ``max_epochs`` or ``embedding_dim`` (below the
         number of classes) other than the default do; in a search over one of them set
         ``solver="sgd"`` for all points.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, 1 for labels that are not in the dict; see
-        :class:`HashEmbeddingClassifier`.
+        Weights of the classes, 1 for labels that are not in the dict.
     learning_rate : float, default=0.2
-        Learning rate; hidden and output layers use a tenth of it if there are hidden layers.
+        Learning rate.
     max_epochs : int or "auto", default="auto"
         Number of epochs of ``"sgd"``. ``"auto"``: 1 from 20,000 texts on; with fewer until the
-        training loss no longer falls; see :class:`HashEmbeddingClassifier`.
+        training loss no longer falls.
     early_stopping : False, "valid_acc", "valid_loss" or EarlyStopping, default=False
-        Whether to stop training when accuracy or loss on a validation set, taken from the training
-        texts, no longer improves, and keep the weights of the best epoch; see
-        :class:`HashEmbeddingClassifier`.
+        Whether to stop training when accuracy or loss on a validation set no longer improves, and
+        keep the weights of the best epoch; see :class:`HashEmbeddingClassifier`.
     classifier : HashEmbeddingClassifier or None, default=None
         A classifier of rows with parameters that are not listed here, such as
-        ``make_text_classifier()["classifier"].set_params(variant="paper")``. It is cloned. The
-        parameters ``n_buckets`` to ``early_stopping`` must then have their defaults; ``device``,
-        ``random_state`` and ``verbose`` replace those of the classifier that are at their defaults.
-        With its ``warm_start``, ``fit`` continues training.
+        ``make_text_classifier()["classifier"].set_params(hidden_layer_sizes=(100,))``. It is
+        cloned. The parameters ``n_buckets`` to ``early_stopping`` must then have their defaults;
+        ``device``, ``random_state`` and ``verbose`` replace those of the classifier that are at
+        their defaults. With its ``warm_start``, ``fit`` continues training.
     device : {"cpu", "cuda", "auto"}, default="cpu"
-        Device to compute on. "auto": a CUDA device if there is one; a trained net stays on its
-        device.
+        Device to compute on; "auto" is a CUDA device if there is one.
     n_jobs : int or None, default=-1
         Number of threads that count n-grams and score texts, also if set after ``fit``; -1 is one
         per processor.
@@ -129,8 +127,7 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and
         dropout. On a CPU the same int gives the same model bit for bit, for any number of threads.
     verbose : int, default=0
-        0 prints nothing, 1 a line per epoch, 2 also a progress bar within an epoch, 3 also the
-        settings.
+        0 prints nothing, 1 a line per epoch, 2 also a progress bar, 3 also the settings.
 
     Attributes
     ----------
@@ -143,7 +140,7 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
     history_ : list of dict
         One entry per epoch or call of ``partial_fit``, see :class:`HashEmbeddingClassifier`.
     loss_, solver_ : str
-        The loss that was minimized, and the solver that ran last, ``"dual"`` or ``"sgd"``.
+        The loss that was minimized, and the solver that ran last.
     temperature_ : float
         Divisor of the logits; 1 if it was not fitted, more than 1 if the scores are over-confident.
     n_parameters_ : int
@@ -156,7 +153,7 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
     make_text_classifier : The same as a ``Pipeline``, with steps to use around a
         ``ColumnTransformer`` for text and other columns.
     HashEmbeddingClassifier : The classifier of rows inside.
-    sklearn_hashnlp.text.distort_texts : Adds typing errors to texts, for data augmentation.
+    sklearn_hashnlp.text.distort_texts : Adds typing errors to texts, for tests of robustness.
 
     Notes
     -----
@@ -202,6 +199,7 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
             HasMethods(["fit", "transform", "get_params"]),
             None,
         ],
+        "augmentation": [literal_options(Augmentation), None],
         "classifier": [HashEmbeddingClassifier, None],
         "n_jobs": [Integral, None],
     }
@@ -213,11 +211,11 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         lowercase: bool = True,
         ngram_range: tuple[int, int] = (1, 2),
         pretrained: PretrainedName | Any = None,
+        augmentation: Augmentation | None = None,
         n_buckets: int = 2**20,
         n_hashes: int = 1,
         n_embeddings: int = 2**20,
         embedding_dim: int | Literal["auto"] = "auto",
-        hidden_layer_sizes: tuple[int, ...] | list[int] = (),
         loss: LossChoice = "auto",
         solver: SolverChoice = "auto",
         class_weight: ClassWeight = None,
@@ -234,11 +232,11 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         self.lowercase = lowercase
         self.ngram_range = ngram_range
         self.pretrained = pretrained
+        self.augmentation = augmentation
         self.n_buckets = n_buckets
         self.n_hashes = n_hashes
         self.n_embeddings = n_embeddings
         self.embedding_dim = embedding_dim
-        self.hidden_layer_sizes = hidden_layer_sizes
         self.loss = loss
         self.solver = solver
         self.class_weight = class_weight
@@ -312,13 +310,14 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
                 "continues training, as new columns would mean nothing to the trained net. "
                 "Set warm_start=False of the classifier."
             )
-        if unlabeled is not None or sample_weight is not None:
+        if not (unlabeled is None and sample_weight is None and self.augmentation is None):
             X = list(as_documents(X, caller=type(self).__name__))
         if sample_weight is not None:
             X, y, sample_weight = _without_zero_weights(X, y, sample_weight)
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline(X, unlabeled)
         count = partial(pipeline[0].fit_transform, y=y)
         rows = self._rows(X, pipeline) if resumes else self._count(count, X)
+        rows, y, sample_weight = self._with_copies(X, rows, y, sample_weight, pipeline)
 
         def whole(classifier: HashEmbeddingClassifier) -> TextClassifier:
             model = copy(self)
@@ -395,11 +394,14 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         ['good', 'bad']
         """
         resumes = hasattr(self, "pipeline_")
+        if self.augmentation is not None:
+            X = list(as_documents(X, caller=type(self).__name__))
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
         starts_union = not resumes and self.pretrained is not None
         rows = (
             self._count(pipeline[0]._begin_stream, X) if starts_union else self._rows(X, pipeline)
         )
+        rows, y, sample_weight = self._with_copies(X, rows, y, sample_weight, pipeline)
         try:
             with named_in_errors(self):
                 pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)
@@ -491,4 +493,4 @@ def _without_zero_weights(
     if not fits or weights.all() or not weights.any():
         return X, y, sample_weight
     keep = np.flatnonzero(weights)
-    return _safe_indexing(X, keep), _safe_indexing(y, keep), weights[keep]
+    return index_rows(X, keep), index_rows(y, keep), weights[keep]

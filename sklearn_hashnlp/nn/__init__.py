@@ -12,7 +12,6 @@ from sklearn_hashnlp.nn._sentence_losses import (
 from sklearn_hashnlp.nn._sgnn_projection import SGNNProjection
 from sklearn_hashnlp.nn._sgnn_transformer import SGNNTransformer, WordBatch
 from sklearn_hashnlp.nn._softmax_layers import FullSoftmax
-from sklearn_hashnlp.nn._word_embeddings import LSHEmbedding
 from sklearn_hashnlp.nn.ngrams._ngram_hash_embedding import NgramHashEmbedding
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "HashEmbeddingBag",
     "HierarchicalSoftmax",
     "InfoNCELoss",
-    "LSHEmbedding",
     "NgramHashEmbedding",
     "SGNNProjection",
     "SGNNTransformer",

@@ -105,10 +105,12 @@ class SGNNTransformer(nn.Module):
     positions : bool, default=True
         Whether the positions of words are encoded.
     key_bits : int or None, default=None
-        Bits of a projection that each table reads; see :class:`LSHEmbedding`.
+        Bits of a projection that each table reads, if more than ``table_bits``: they are hashed,
+        so that words only share a row by chance, unless they agree in all of these bits.
     n_tables, table_bits : int, default=0, 13
-        Parameters of an :class:`LSHEmbedding` whose vector of a word is added to W p; 0 tables are
-        none. The tables can separate words of similar spelling, which W alone cannot.
+        Number of tables of ``2 ** table_bits`` rows, and bits of a projection that select a row of
+        one: the sum of a word's rows is added to W p. They separate words of similar spelling,
+        which W alone cannot.
     dropout : float, default=0.0
         Dropout probability in the encoder layers.
     init : {"random", "identity"}, default="random"
@@ -123,7 +125,7 @@ class SGNNTransformer(nn.Module):
         W, of shape (embedding_dim, n_features). It is initialized semi-orthogonal and scaled so
         that the elements of x are around one for a projection of length one, as layer normalization
         expects.
-    tables : LSHEmbedding or None
+    tables : torch.nn.Module or None
         The hashed tables, initialized with zeros.
     position_gain : torch.nn.Parameter or None
         The gain of the positional encoding, a scalar.

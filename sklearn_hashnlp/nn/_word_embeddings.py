@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sklearn_hashnlp._constraints import check_parameters, integer, none_or
+from sklearn_hashnlp._constraints import check_parameters, integer
 from sklearn_hashnlp.kernels._rows import average_rows, average_rows_gradient, sum_rows
 from sklearn_hashnlp.nn._tensors import kernels_apply, row_gradient
 
@@ -104,53 +104,15 @@ _MULTIPLIER = -0x61C8864680B583EB
 class LSHEmbedding(nn.Module):
     """Embed words by locality-sensitive hashing: projection bits select a row from each table.
 
-    The first ``n_tables * table_bits`` bits of a projection are read as ``n_tables`` numbers, the
-    buckets of locality-sensitive hashing [1]_, which are rows of the tables. The vector of a word
-    is the sum of its rows. Two words with angle a between their n-gram counts share a bucket with
-    probability (1 - a / pi)^table_bits: words of similar spelling share most rows and other words
-    none, so each word can learn its own vector without a vocabulary. A linear layer over the same
-    bits has too few parameters for that.
-
-    Parameters
-    ----------
-    n_tables : int
-        Number of tables, and of rows per word.
-    table_bits : int
-        Bits of a bucket; a table has ``2 ** table_bits`` rows.
-    embedding_dim : int
-        Dimension of the vectors.
-    key_bits : int or None, default=None
-        Bits of the projection that each table reads, if more than ``table_bits``: they are hashed
-        to a bucket, so that words only share a row by chance, unless their projections agree in all
-        of these bits.
-
-    Attributes
-    ----------
-    tables : torch.nn.EmbeddingBag
-        All tables, concatenated, with sparse gradients. Initialized with zeros.
-
-    References
-    ----------
-    .. [1] Charikar (2002). Similarity estimation techniques from rounding algorithms. STOC, section
-           3.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from sklearn_hashnlp.nn import LSHEmbedding
-    >>> LSHEmbedding(n_tables=2, table_bits=3, embedding_dim=16)(
-    ...     torch.randn(5, 40)
-    ... ).shape
-    torch.Size([5, 16])
+    Two words with angle a between their n-gram counts share a bucket with probability
+    (1 - a / pi)^table_bits (Charikar, 2002, section 3): words of similar spelling share most rows
+    and other words none, so each word can learn its own vector without a vocabulary.
     """
 
     def __init__(
         self, n_tables: int, table_bits: int, embedding_dim: int, key_bits: int | None = None
     ) -> None:
         super().__init__()
-        sizes = {"n_tables": integer(), "table_bits": integer(1, 31), "embedding_dim": integer()}
-        check_parameters("LSHEmbedding", sizes, locals())
-        check_parameters("LSHEmbedding", {"key_bits": none_or(integer(table_bits, 62))}, locals())
         self.n_tables, self.table_bits = n_tables, table_bits
         self.key_bits = table_bits if key_bits is None else key_bits
         self.tables = nn.EmbeddingBag(
@@ -159,22 +121,12 @@ class LSHEmbedding(nn.Module):
         nn.init.zeros_(self.tables.weight)
 
     def forward(self, projections: Tensor) -> Tensor:
-        """Return the vector of each word, of shape (n_words, embedding_dim).
-
-        Parameters
-        ----------
-        projections : Tensor of shape (n_words, n_features), dtype uint8 or floating
-            Bits, 0 and 1; or real-valued projections, which are thresholded at zero.
-        """
+        """Return the vectors of (n_words, n_features) projections, bits or real numbers."""
         vectors: Tensor = self.tables(self.buckets(projections))
         return vectors
 
     def buckets(self, projections: Tensor) -> Tensor:
-        """Return the rows of each word in :attr:`tables`, int64 of shape (n_words, n_tables).
-
-        ``projections`` are as for :meth:`forward`. The first bit of a bucket is the most
-        significant.
-        """
+        """Return the (n_words, n_tables) rows of words; the first bit is the most significant."""
         n_bits = self.n_tables * self.key_bits
         if projections.shape[1] < n_bits:
             raise ValueError(
@@ -191,11 +143,6 @@ class LSHEmbedding(nn.Module):
             # the sign.
             keys = ((keys * _MULTIPLIER) >> (64 - self.table_bits)) & ((1 << self.table_bits) - 1)
         return keys + first_rows
-
-    def extra_repr(self) -> str:
-        """Describe the module in ``repr``."""
-        hashed = f", key_bits={self.key_bits}" if self.key_bits > self.table_bits else ""
-        return f"n_tables={self.n_tables}, table_bits={self.table_bits}{hashed}"
 
 
 # number of words after which the weight halves, for each average; None is constant

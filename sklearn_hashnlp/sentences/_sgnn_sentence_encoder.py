@@ -92,9 +92,9 @@ class SGNNSentenceEncoder(FittedSentenceEncoder):
         Initialization of the Transformer: layers that are the identity, or the usual random
         weights.
     n_tables, table_bits : int, default=2, 16
-        Number of tables, and bits of their indices, of the
-        :class:`~sklearn_hashnlp.nn.LSHEmbedding` of hashed keys that is added to a linear layer in
-        the word embeddings; with 0 tables there is only the linear layer.
+        Number of tables, and bits of their indices: rows that hashed bits of a word's projection
+        select are added to a linear layer in the word embeddings; with 0 tables there is only the
+        linear layer.
     word_steps : int, default=5
         Conjugate gradient steps of the tables in the first stage, on the residuals of the linear
         layer's ridge regression. With 0 the first stage trains neither.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Final, Literal, TypeAlias
@@ -16,10 +15,12 @@ from sklearn_hashnlp.kernels._ragged import of_lengths
 from sklearn_hashnlp.kernels.strings._typos import DELETION, INSERTION, SWAP, distort_characters
 from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, in_chunks, plain_texts
 
-Edit: TypeAlias = Literal["deletion", "swap", "insertion"]
+Augmentation: TypeAlias = Literal["crops", "typos"]
 
-_EDITS: Final[dict[Edit, int]] = {"deletion": DELETION, "swap": SWAP, "insertion": INSERTION}
+_EDITS: Final = np.array([DELETION, SWAP, INSERTION], dtype=np.int64)
 # Lone surrogates are treated like other characters.
+_CROPS: Final = (3, 4, 5, 6, 8, 10, 13, 16)  # characters, on a logarithmic scale
+_TYPOS: Final = (0.1, 3)  # edits per character, and copies
 _CODE_POINTS, _SURROGATES = f"utf-32-{sys.byteorder[0]}e", "surrogatepass"
 
 
@@ -27,13 +28,12 @@ def distort_texts(
     texts: Any,
     rate: float = 0.05,
     *,
-    edits: Sequence[Edit] = ("deletion", "swap", "insertion"),
     random_state: int = 0,
 ) -> list[str]:
     """Add random typos to texts: deleted, swapped and inserted characters.
 
-    Useful for testing the robustness of a model to misspelled texts, and for data augmentation
-    [2]_: train on the texts and on distorted copies of them.
+    Useful for testing the robustness of a model to misspelled texts; ``augmentation="typos"`` of
+    :class:`~sklearn_hashnlp.TextClassifier` trains on such texts [2]_.
 
     Parameters
     ----------
@@ -41,12 +41,8 @@ def distort_texts(
         The texts to distort; they are not changed.
     rate : float, default=0.05
         Edits per character, from 0 (texts are unchanged) to 1. A text of n characters gets
-        ``rate * n`` edits, rounded up or down at random so that their mean is ``rate * n``.
-    edits : sequence of {"deletion", "swap", "insertion"}, default=("deletion", "swap", "insertion")
-        Kinds of edits, equally frequent. The characters to delete, to swap with the next one, or
-        next to which another one is inserted, are sampled from all, including whitespace and
-        punctuation. An inserted character is sampled from the same text, so it belongs to the same
-        script.
+        ``rate * n`` edits, rounded up or down at random so that their mean is ``rate * n``:
+        deletions, swaps with the next character, and insertions of characters of the text.
     random_state : int, default=0
         Seed. The typos only depend on the seed and the text, so equal texts get equal typos.
 
@@ -76,13 +72,6 @@ def distort_texts(
         {"rate": rate, "random_state": random_state},
         caller_name=caller,
     )
-    names = list(edits)
-    if not names or not set(names) <= set(_EDITS):
-        raise ValueError(
-            f"{caller}: edits must be a list of one or more of {', '.join(map(repr, _EDITS))}. Got "
-            f"{edits!r}."
-        )
-    kinds = np.array([_EDITS[edit] for edit in names], dtype=np.int64)
     (key,) = splitmix64(int(random_state), 1)
     distorted_texts: list[str] = []
     for first, chunk in in_chunks(as_documents(texts, caller=caller), n_characters=CHARACTER_CHUNK):
@@ -90,10 +79,24 @@ def distort_texts(
         encoded = bytearray("".join(plain).encode(_CODE_POINTS, _SURROGATES))
         characters = of_lengths(np.frombuffer(encoded, dtype=np.uint32), [*map(len, plain)])
         distorted = distort_characters(
-            characters, rate=float(rate), kinds=kinds, key=np.uint64(key)
+            characters, rate=float(rate), kinds=_EDITS, key=np.uint64(key)
         )
         joined = distorted.values.tobytes().decode(_CODE_POINTS, _SURROGATES)
         distorted_texts += [
             joined[start:stop] for start, stop in pairwise(distorted.offsets.tolist())
         ]
     return distorted_texts
+
+
+def augmented_copies(
+    texts: list[str], augmentation: Augmentation | None, generator: np.random.Generator
+) -> list[list[str]]:
+    """Return altered copies of texts to train on, too."""
+    if augmentation is None or not texts:
+        return []
+    if augmentation == "crops":
+        lengths = np.array(_CROPS)[generator.integers(len(_CROPS), size=len(texts))]
+        return [[text[:length] for text, length in zip(texts, lengths.tolist(), strict=True)]]
+    rate, n_copies = _TYPOS
+    seeds = generator.integers(2**31, size=n_copies).tolist()
+    return [distort_texts(texts, rate, random_state=seed) for seed in seeds]

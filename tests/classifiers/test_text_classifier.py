@@ -84,6 +84,7 @@ def test_parameters_have_the_names_and_defaults_of_the_parts():
         {name: parameter.default for name, parameter in signature(part).parameters.items()}
         for part in (make_text_classifier, TextClassifier, HashEmbeddingClassifier)
     )
+    assert text.pop("augmentation") is None
     assert function == text
     assert set(text) - set(rows) == {
         "features",
@@ -93,7 +94,7 @@ def test_parameters_have_the_names_and_defaults_of_the_parts():
         "pretrained",
         "classifier",
     }
-    assert len(text) == 20
+    assert len(text) == 19
 
 
 def test_words_and_characters_stand_side_by_side():
@@ -324,7 +325,7 @@ def test_n_jobs_set_after_fit_reach_the_vectorizer(features, pretrained, threads
 
 
 @pytest.mark.parametrize(
-    "model", [TextClassifier(random_state=0), TextClassifier(hidden_layer_sizes=(4,))]
+    "model", [TextClassifier(random_state=0), TextClassifier(augmentation="crops")]
 )
 def test_a_batch_of_distinct_labels_trains_without_a_warning(model):
     labels = [f"label {i}" for i in range(30)]

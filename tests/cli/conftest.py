@@ -39,6 +39,13 @@ def small_model(**parameters: Any) -> TextClassifier:
     ).set_params(**parameters)
 
 
+def hidden_layers(**parameters: Any) -> TextClassifier:
+    """Return a small model with a hidden layer."""
+    sizes = {"n_buckets": 100, "n_embeddings": 1000, "embedding_dim": 4}
+    classifier = HashEmbeddingClassifier(**sizes, hidden_layer_sizes=(4,), **parameters)
+    return TextClassifier(classifier=classifier, random_state=0)
+
+
 @pytest.fixture
 def rows() -> list[tuple[str, str]]:
     """Pairs of label and text of the file ``data``."""

@@ -16,7 +16,7 @@ from sklearn_hashnlp.inspection._contributions import contributions
 from sklearn_hashnlp.persistence import load_model, save_model
 from tests.persistence.fasttext_models import DATA
 
-from .conftest import ROWS, small_model
+from .conftest import ROWS, hidden_layers
 
 TEXTS = "a fine film\n\nlong and dull"
 
@@ -54,7 +54,7 @@ def test_labels_that_are_not_shown_cost_no_time(
 ) -> None:
     labels = [f"l{index % 8}" for index in range(24)]
     save_model(
-        small_model(hidden_layer_sizes=(3,), max_epochs=1).fit([text for _, text in ROWS], labels),
+        hidden_layers(max_epochs=1).fit([text for _, text in ROWS], labels),
         tmp_path,
     )
     counts = []

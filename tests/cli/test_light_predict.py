@@ -14,7 +14,7 @@ from sklearn_hashnlp.classifiers import TextClassifier
 from sklearn_hashnlp.cli import _predict
 from sklearn_hashnlp.persistence import load_model, save_model
 
-from .conftest import GOOD, ROWS, small_model
+from .conftest import GOOD, ROWS, hidden_layers, small_model
 
 PROGRAM = """
 import io, json, sys, time
@@ -119,7 +119,7 @@ def test_several_labels_and_other_models(hashnlp: Any, tmp_path: Path) -> None:
     save_model(several, tmp_path / "several")
     labels = hashnlp("predict", "-m", tmp_path / "several", stdin="a fine film\n").out
     assert sorted(labels.split()) == ["film", "good"]
-    hidden = small_model(hidden_layer_sizes=(4,)).fit(texts, [label for label, _ in ROWS])
+    hidden = hidden_layers().fit(texts, [label for label, _ in ROWS])
     save_model(hidden, tmp_path / "hidden")
     expected = hidden.predict(GOOD).tolist()
     assert (

@@ -163,7 +163,6 @@ def test_a_label_after_fit_is_refused_with_calls_that_work(name):
             LABELS,
             {},
         ),
-        ({"hidden_layer_sizes": (0,)}, LABELS, {}),
     ],
 )
 def test_errors_of_a_text_classifier_name_it(parameters, labels, arguments, monkeypatch):

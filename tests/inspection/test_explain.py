@@ -27,7 +27,12 @@ from sklearn_hashnlp import (
     SGNNProjector,
     TextClassifier,
 )
-from sklearn_hashnlp.classifiers import EmbeddingTables, export_predictor, merge_classifiers
+from sklearn_hashnlp.classifiers import (
+    EmbeddingTables,
+    export_predictor,
+    make_text_classifier,
+    merge_classifiers,
+)
 from sklearn_hashnlp.inspection import NgramInverter, explain
 from sklearn_hashnlp.inspection._explain import explain_by_steps, text_pipeline
 from sklearn_hashnlp.inspection._explanation import Explanation
@@ -109,8 +114,9 @@ def test_variants_of_hash_embeddings(options: dict[str, Any]) -> None:
     ],
 )
 def test_integrated_gradients(options: dict[str, Any]) -> None:
-    model = TextClassifier(features="words", max_epochs=3, **SMALL, **options).fit(X, Y)
-    explanation = check(model)
+    model = make_text_classifier(features="words", max_epochs=3, **SMALL)
+    model["classifier"].set_params(**options)
+    explanation = check(model.fit(X, Y))
     assert explanation.method == "integrated gradients"
     part = explain(model, TEXTS[3], labels=["logging", "asyncio"])
     whole = explain(model, TEXTS[3])
@@ -351,6 +357,7 @@ def test_scores_that_are_not_additive_are_refused() -> None:
 
 
 def test_hidden_layers_with_two_classes_and_with_several_labels() -> None:
-    model = TextClassifier(features="words", max_epochs=2, hidden_layer_sizes=(8,), **SMALL)
+    model = make_text_classifier(features="words", max_epochs=2, **SMALL)
+    model["classifier"].set_params(hidden_layer_sizes=(8,))
     check(model.fit(X, BINARY), TEXTS[:3])
     assert isinstance(check(model.fit(X, SEVERAL)).predicted, list)

@@ -18,6 +18,7 @@ from sklearn_hashnlp import (
     HashingNgramVectorizer,
     TextClassifier,
 )
+from sklearn_hashnlp.classifiers import make_text_classifier
 from sklearn_hashnlp.inspection import NgramInverter, explain
 from sklearn_hashnlp.text import AutoNgramVectorizer
 from tests.golden._register import labels, texts
@@ -193,9 +194,8 @@ def test_wrong_use_is_refused() -> None:
         inverter.top_ngrams(model, "email")
     with pytest.raises(ValueError, match=r"labels 'asyncio', 'email', 'unittest'; got 'x'"):
         NgramInverter(model).fit(X).top_ngrams(model, "x")
-    deep = TextClassifier(
-        features="words", hidden_layer_sizes=(3,), n_buckets=99, n_embeddings=99, max_epochs=1
-    )
+    deep = make_text_classifier(features="words", n_buckets=99, n_embeddings=99, max_epochs=1)
+    deep["classifier"].set_params(hidden_layer_sizes=(3,))
     with pytest.raises(TypeError, match="hidden layers"):
         NgramInverter(deep.fit(X, Y)).fit(X).top_ngrams(deep, "email")
 
