@@ -22,6 +22,7 @@ import argparse
 import contextlib
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,13 @@ from benchmarks.common.benchmark import (
     read_result,
     write_result,
 )
-from benchmarks.common.data import DataFolder
+from benchmarks.common.data import TITLES, DataFolder
 from benchmarks.common.fasttext_processes import Process, peer_processes
+from benchmarks.common.pages import table
 from benchmarks.common.robustness_models import AUGMENTED, FASTTEXT, MODELS, RATES
 
 RESULT = "robustness.json"
+PAGE = "robustness.md"
 SETS = ("trec", "sst2")
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
 COLORS = {"sgnn": "#4c72b0", "hash": "#dd8452", "svm": "#55a868", FASTTEXT: "#8172b3"}
@@ -73,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     name, model, cells, data, fasttext, options
                 )
                 write_result(path, result)
-    show(result)
+    print(*(table_of(result) for table_of in TABLES.values()), sep="\n\n")
     if path is not None:
         draw(result, path.with_suffix(".png"))
         print(f"Written: {path} and {path.with_suffix('.png')}")
@@ -117,20 +120,22 @@ def measure(
     }
 
 
-def show(result: dict[str, Any]) -> None:
-    """Print a table for each data set: a row per model and a column per rate."""
-    for name, cells in result.get("sets", {}).items():
-        print(
-            f"\n{name}, accuracy %\n{'':32}"
-            + "".join(f"{f'{100 * rate:g} %':>15}" for rate in result["rates"])
-        )
-        for model in [one for one in MODELS if one in cells]:
-            measured = cells[model]
-            pairs = zip(measured["accuracy"], measured["spread"], strict=True)
-            print(
-                f"{MODELS[model]:32}"
-                + "".join(f"{f'{mean:.2f} +-{spread:.2f}':>15}" for mean, spread in pairs)
-            )
+def markdown(result: dict[str, Any], name: str) -> str:
+    """Return the table of a data set: a row per model and a column per error rate."""
+    cells = result.get("sets", {}).get(name, {})
+    rows = [
+        (MODELS[model], *(f"{accuracy:.1f}" for accuracy in cells[model]["accuracy"]))
+        for model in MODELS
+        if model in cells
+    ]
+    rates = [f"{100 * rate:g}" for rate in result.get("rates", RATES)]
+    return table((f"{TITLES[name]}: edits per hundred characters", *rates), rows)
+
+
+TABLES = {
+    "errors in questions": partial(markdown, name="trec"),
+    "errors in reviews": partial(markdown, name="sst2"),
+}
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
