@@ -114,7 +114,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         - ``"auto"``: ``"ova"`` in multi-label classification; else ``"hinge"`` with at most 256
           classes and fewer than 20,000 rows, or 30,000 of two classes, or up to 200,000 of 16 to
           100 classes if at most 2 % of them have another label than most of the rows equal to them;
-          else ``"softmax"``, also if the first call is ``partial_fit``. Further training keeps the
+          else ``"softmax"``, also if the first call is ``partial_fit``. ``fit`` by stochastic
+          gradients adds a tenth of naive Bayes' log-odds (with ``"hinge"`` a twentieth) to a sum of
+          embeddings with a dimension for each class, up to 200,000 rows. Further training keeps the
           loss.
         - ``"softmax"``: cross-entropy.
         - ``"ova"``: one-vs-rest binary cross-entropy, also for multi-label classification.
@@ -132,10 +134,14 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
           parameter requires stochastic gradients.
         - ``"sgd"``: stochastic gradient descent on the same loss.
         - ``"auto"``: ``"dual"`` for the squared hinge loss, at most 200,000 rows and 256 classes,
-          unless a parameter requires stochastic gradients, such as ``early_stopping``, hidden
-          layers, ``device="cuda"``, or a ``learning_rate`` or ``max_epochs`` other than the default
-          (the user guide lists all). In a search over one of them set ``"sgd"`` for all points.
-          ``partial_fit`` uses ``"sgd"``.
+          unless a parameter requires stochastic gradients: ``aggregation="median"``,
+          ``normalize=None``, an ``embedding_dim`` below the number of classes, hidden layers, an
+          ``embedding`` with ``importance_init="zeros"`` or a frozen table; ``device="cuda"``,
+          ``warm_start``, ``early_stopping``, ``ngram_dropout``; a ``schedule``, ``optimizer``,
+          ``learning_rate``, ``max_epochs`` or ``batch_size`` other than the default; or callbacks
+          other than skorch's ``PrintLog`` and ``ProgressBar``, which the dual solver ignores with a
+          warning, and functions, which it ignores without one. In a search over one of them set
+          ``"sgd"`` for all points. ``partial_fit`` uses ``"sgd"``.
     tree : {"two_level", "huffman", "balanced", "complete", "random"} or SoftmaxTree, \
             default="two_level"
         Tree of the hierarchical softmax: a builder of :mod:`sklearn_hashnlp.trees`, which gets the
@@ -149,13 +155,14 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     calibrate : {"auto", "temperature"} or False, default="auto"
         Whether ``fit`` calibrates the probabilities, by temperature scaling [4]_: the logits are
         divided by ``temperature_``; and by moving the scores of short rows towards those of the
-        class shares. ``"auto"`` fits both on left-out rows and crops of them: those of the
-        cross-validation, the validation set of ``early_stopping`` or, from 200 rows on, the last
-        rows of the first epoch before the net is trained on them. ``"temperature"`` fits the
-        temperature only, which changes no label. False: the temperature is 1, or with
-        ``loss="hinge"`` fitted on training rows, where the model is over-confident. With both, and
-        with ``loss="hsigmoid"``, only rows without known values have the class shares.
-        ``partial_fit`` and ``warm_start`` update both numbers.
+        class shares. ``"auto"`` fits the temperature and the length of a row that says half on
+        left-out rows and crops of them: those of the cross-validation, the validation set of
+        ``early_stopping`` or, from 200 rows on, the last rows of the first epoch (a quarter, at
+        most 1,000) before the net is trained on them, with scores times the growth of the scores of
+        other rows. ``"temperature"`` fits the temperature only, which changes no label. False: the
+        temperature is 1, or with ``loss="hinge"`` fitted on training rows, where the model is
+        over-confident. With both, and with ``loss="hsigmoid"``, only rows of length 0 have the
+        class shares, see Notes. ``partial_fit`` and ``warm_start`` update both numbers.
     optimizer : {"adagrad", "adam"}, default="adagrad"
         Row-wise AdaGrad; or Adam, which needs a smaller ``learning_rate`` (0.001 in [2]_).
     learning_rate : float, default=0.2
@@ -190,8 +197,9 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         indices of the labels in ``classes_``. Gradients are sparse: they cannot be clipped, and
         callbacks that read them make training slower. Callbacks that read ``valid_loss`` or
         ``valid_acc`` need ``early_stopping`` or ``validation_data``. A function
-        ``report(done, n_epochs, history)`` is called before each batch and after each epoch with
-        the number of epochs done, such as 1.25, and a dict for each epoch that has begun.
+        ``report(done, n_epochs, history)`` shows the progress: it is called before each batch and
+        after each epoch with the number of epochs done, such as 1.25, the number of epochs, and a
+        dict for each epoch that has begun.
     random_state : int, RandomState instance or None, default=None
         Seeds the hash functions, the initial weights, the validation set, the order of the rows and
         dropout. On a CPU the same int gives the same model bit for bit, for any number of threads.
@@ -242,12 +250,16 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
     nothing. Training time and memory depend on the columns that occur, not on the size of the
     tables.
 
-    Probabilities are the softmax of the scores divided by ``temperature_``; in multi-label
-    classification their sigmoids. ``partial_fit`` updates the temperature, the previous one
-    counting as much as the rows seen before, at most 10,000.
+    Probabilities are the softmax of logits; in multi-label classification their sigmoids. The
+    logits are the scores, for ``loss="ova"`` the logarithms of the scores' sigmoids unless ``y``
+    was an indicator matrix, for ``"hsigmoid"`` log-probabilities, each divided by ``temperature_``.
+    The scores of ``"hinge"`` need a temperature to become logits: ``partial_fit`` updates it, the
+    previous one counting as much as the rows seen before, at most 10,000.
 
-    The probabilities of a row without known values, other than those that all training rows have,
-    are the shares of the classes among the training rows.
+    The length of a row is the root of the sum of the squares of its known values, each times its
+    importance weight, less the part that all training rows have: columns with values of one sign in
+    all of them (but with ``calibrate="temperature"`` the whole sum), also if the row lacks it. The
+    probabilities of a row of length 0 are the shares of the classes among all training rows.
 
     ``partial_fit`` and ``warm_start`` continue with the weights and the state of the optimizer.
     Pickles hold both; :func:`~sklearn_hashnlp.persistence.save_model` rounds the state unless

@@ -28,7 +28,7 @@ from sklearn_hashnlp.training._batches import Batches
 from sklearn_hashnlp.training._loop import Net
 from sklearn_hashnlp.training._optimizer_state import OptimizerName
 from sklearn_hashnlp.training._settings import TrainingSettings
-from sklearn_hashnlp.training._validation_split import Samples, random_order
+from sklearn_hashnlp.training._validation_split import Samples
 
 PREDICT_ROWS = 1024
 _ROWS_TO_CHECK = 32
@@ -200,8 +200,7 @@ class UnseenScores(Callback):  # type: ignore[misc]  # skorch has no types
         self.order = np.arange(len(rows))
         self.is_shuffled, self.crops = settings.schedule.shuffle, calibrate == "auto"
         if self.is_shuffled:  # as the rows are in the first epoch
-            generator = np.random.default_rng(settings.seed)
-            self.order = random_order(len(rows), rows.n_copies, generator)
+            np.random.default_rng(settings.seed).shuffle(self.order)
         self.n_seen = 0
         self.bag: Any = None  # of the net
         self.parts: list[Scored] = []
@@ -305,12 +304,10 @@ def calibrate_net(
         options["earlier"] = Numbers(loss.inverse_temperature, earlier.half)
         options["n_earlier"] = min(earlier.n_rows, MAX_ROWS)
     scored = None if unseen is None else unseen.scored(net)
-    left_out, is_original = None, np.empty(0, dtype=np.bool_)
+    left_out = None
     remembers = remembers or calibration.summary is not None
     if remembers and unseen is not None and scored is not None:
-        indices = np.concatenate(unseen.left_out)
-        is_original = indices < len(rows) // rows.n_copies
-        left_out = rows.select(indices[is_original])
+        left_out = rows.select(np.concatenate(unseen.left_out))
     if scored is None and (calibrate or loss.needs_temperature):
         if not calibrate or valid_rows is None:
             # Nearly all training rows are predicted correctly: smooth more, by a row per class.
@@ -324,14 +321,12 @@ def calibrate_net(
         score = partial(net.scores_and_lengths, calibration=calibration)
         scored = Scored.by(score, scored_rows, some, cropped, calibration, len(net.history))
         if calibrate and valid_rows is not None:
-            indices = evenly_chosen(some, calibration.n_classes)
-            is_original = indices < len(valid_rows) // valid_rows.n_copies
-            left_out = valid_rows.select(indices[is_original])
+            left_out = valid_rows.select(evenly_chosen(some, calibration.n_classes))
     if scored is None:
         return
     fit_calibration(loss, calibration, scored, **options)
     if left_out is not None and remembers:
-        whole = scored.select(~scored.is_crop).select(is_original)
+        whole = scored.select(~scored.is_crop)
         scores = calibration.shifted(loss, whole.scores, whole.lengths)
         in_training = valid_rows is None
         calibration.summary = net.summary(

@@ -93,7 +93,6 @@ class NetClassifier(ScoringClassifier, FittedNet):
     _net: ClassifierNet
     _calibration: Calibration
     _keeps_step_sizes: ClassVar[bool] = True
-    _n_copies = 1  # rows of each text that are trained on, see Samples
 
     loss: LossChoice
     optimizer: AdaptiveOptimizer
@@ -199,7 +198,6 @@ class NetClassifier(ScoringClassifier, FittedNet):
         targets = labels.encode(y, may_add=may_add)
         weights = apply_class_weight(self.class_weight, labels, targets, weights, caller=caller)
         rows, valid_rows = self._dataset(X, targets, weights), None
-        rows.n_copies = self._n_copies
         if known is not None and known.is_part_of(labels):
             self._add_labels(labels, known, rows)
         loss = self._choose_loss(labels, None if partial else rows, continues=continues)

@@ -33,7 +33,6 @@ from sklearn_hashnlp.classifiers._text_pipeline import HoldsTextPipeline
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverChoice
 from sklearn_hashnlp.classifiers.hash_embedding._text_scorer import TextScorer
 from sklearn_hashnlp.sentences._pretrained_weights import PretrainedName
-from sklearn_hashnlp.text._distort_texts import Augmentation
 from sklearn_hashnlp.text._documents import as_documents
 from sklearn_hashnlp.training._fit_task import let_report, reported_to_callbacks
 from sklearn_hashnlp.training._settings import EarlyStopping, joined_callbacks
@@ -75,12 +74,6 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         package, or any scikit-learn transformer that was fitted to other texts and returns a dense
         array. It is not fitted again, and a clone of the classifier keeps it. A change after
         ``fit`` has no effect before the next ``fit``; ``partial_fit`` and saving refuse it.
-    augmentation : {"crops", "typos"} or None, default=None
-        Altered copies of the training texts to train on, too; a text and its copies are left out
-        together for validation and calibration. ``"crops"``: the beginning of each text, of 3 to 16
-        characters, if the texts to classify are shorter than those of the training. ``"typos"``:
-        three copies by :func:`~sklearn_hashnlp.text.distort_texts`, with an error per ten
-        characters.
     n_buckets : int, default=2**20
         Number of vectors in the shared pool: fewer make a smaller model.
     n_hashes : int, default=1
@@ -153,7 +146,7 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
     make_text_classifier : The same as a ``Pipeline``, with steps to use around a
         ``ColumnTransformer`` for text and other columns.
     HashEmbeddingClassifier : The classifier of rows inside.
-    sklearn_hashnlp.text.distort_texts : Adds typing errors to texts, for tests of robustness.
+    sklearn_hashnlp.text.distort_texts : Adds typing errors to texts, for data augmentation.
 
     Notes
     -----
@@ -199,7 +192,6 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
             HasMethods(["fit", "transform", "get_params"]),
             None,
         ],
-        "augmentation": [literal_options(Augmentation), None],
         "classifier": [HashEmbeddingClassifier, None],
         "n_jobs": [Integral, None],
     }
@@ -211,7 +203,6 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         lowercase: bool = True,
         ngram_range: tuple[int, int] = (1, 2),
         pretrained: PretrainedName | Any = None,
-        augmentation: Augmentation | None = None,
         n_buckets: int = 2**20,
         n_hashes: int = 1,
         n_embeddings: int = 2**20,
@@ -232,7 +223,6 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         self.lowercase = lowercase
         self.ngram_range = ngram_range
         self.pretrained = pretrained
-        self.augmentation = augmentation
         self.n_buckets = n_buckets
         self.n_hashes = n_hashes
         self.n_embeddings = n_embeddings
@@ -310,14 +300,13 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
                 "continues training, as new columns would mean nothing to the trained net. "
                 "Set warm_start=False of the classifier."
             )
-        if not (unlabeled is None and sample_weight is None and self.augmentation is None):
+        if unlabeled is not None or sample_weight is not None:
             X = list(as_documents(X, caller=type(self).__name__))
         if sample_weight is not None:
             X, y, sample_weight = _without_zero_weights(X, y, sample_weight)
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline(X, unlabeled)
         count = partial(pipeline[0].fit_transform, y=y)
         rows = self._rows(X, pipeline) if resumes else self._count(count, X)
-        rows, y, sample_weight = self._with_copies(X, rows, y, sample_weight, pipeline)
 
         def whole(classifier: HashEmbeddingClassifier) -> TextClassifier:
             model = copy(self)
@@ -394,14 +383,11 @@ class TextClassifier(HoldsTextPipeline, CallbackSupportMixin):  # type: ignore[m
         ['good', 'bad']
         """
         resumes = hasattr(self, "pipeline_")
-        if self.augmentation is not None:
-            X = list(as_documents(X, caller=type(self).__name__))
         pipeline = self._updated_pipeline() if resumes else self._new_pipeline()
         starts_union = not resumes and self.pretrained is not None
         rows = (
             self._count(pipeline[0]._begin_stream, X) if starts_union else self._rows(X, pipeline)
         )
-        rows, y, sample_weight = self._with_copies(X, rows, y, sample_weight, pipeline)
         try:
             with named_in_errors(self):
                 pipeline[-1].partial_fit(rows, y, classes=classes, sample_weight=sample_weight)

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import vstack
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_consistent_length
 
-from sklearn_hashnlp._sklearn import Pipeline, check_fitted, index_rows
+from sklearn_hashnlp._sklearn import Pipeline, check_fitted
 from sklearn_hashnlp.classifiers._base import ScoringClassifier
 from sklearn_hashnlp.classifiers._hash_embedding_classifier import HashEmbeddingClassifier
 from sklearn_hashnlp.classifiers._losses import Loss, LossName
@@ -27,13 +25,12 @@ from sklearn_hashnlp.classifiers._make_text_classifier import (
 )
 from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import SolverName
 from sklearn_hashnlp.text._count_ngrams import check_ngram_range
-from sklearn_hashnlp.text._distort_texts import Augmentation, augmented_copies
 from sklearn_hashnlp.text._documents import as_documents, plain_text
 from sklearn_hashnlp.text._ngram_vector_union import NgramVectorUnion
 from sklearn_hashnlp.text._text_vectorizer import with_n_jobs
 from sklearn_hashnlp.training._check_unchanged import check_unchanged
 from sklearn_hashnlp.training._estimator import HistoryTable
-from sklearn_hashnlp.training._settings import HasBundles, draw_seeds
+from sklearn_hashnlp.training._settings import HasBundles
 
 if TYPE_CHECKING:  # torch is imported where a net is trained
     from sklearn_hashnlp.classifiers.hash_embedding._sparse_net import SparseNet
@@ -48,9 +45,7 @@ class HoldsTextPipeline(ScoringClassifier, HasBundles):
     lowercase: bool
     ngram_range: tuple[int, int]
     pretrained: Any
-    augmentation: Augmentation | None
     n_jobs: int | None
-    random_state: int | np.random.RandomState | None
     verbose: int
     # Attributes
     pipeline_: Pipeline
@@ -130,7 +125,6 @@ class HoldsTextPipeline(ScoringClassifier, HasBundles):
 
     def _keep(self, pipeline: Pipeline) -> None:
         """Keep the pipeline if it is fitted, also after an interrupt."""
-        pipeline[-1]._n_copies = 1
         if hasattr(pipeline[-1], "classes_"):
             self.pipeline_ = pipeline
             self._fitted_features = self._features() | {"pretrained": self.pretrained}
@@ -150,22 +144,6 @@ class HoldsTextPipeline(ScoringClassifier, HasBundles):
 
     def _rows(self, X: Any, pipeline: Pipeline | None = None) -> Any:
         return self._count(with_n_jobs((pipeline or self.pipeline_)[0], self.n_jobs).transform, X)
-
-    def _with_copies(
-        self, texts: Any, rows: Any, y: Any, sample_weight: Any, pipeline: Pipeline
-    ) -> tuple[Any, Any, Any]:
-        """Append the rows of altered copies of the texts, with their labels and weights."""
-        if self.augmentation is None:
-            return rows, y, sample_weight
-        n_earlier = len(getattr(pipeline[-1], "history_", ()))
-        seed = draw_seeds(self.random_state).of_order(n_earlier)
-        copies = augmented_copies(texts, self.augmentation, np.random.default_rng(seed))
-        check_consistent_length(texts, y, sample_weight)
-        pipeline[-1]._n_copies = 1 + len(copies)
-        rows = vstack([rows, *(self._rows(part, pipeline) for part in copies)], format="csr")
-        every = np.tile(np.arange(len(texts)), 1 + len(copies))
-        weights = None if sample_weight is None else np.asarray(sample_weight)[every]
-        return rows, index_rows(y, every), weights
 
     def _count(self, transform: Callable[[Any], Any], X: Any) -> Any:
         """Return the n-gram counts of texts."""

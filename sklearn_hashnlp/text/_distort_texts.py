@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,12 +15,8 @@ from sklearn_hashnlp.kernels._ragged import of_lengths
 from sklearn_hashnlp.kernels.strings._typos import DELETION, INSERTION, SWAP, distort_characters
 from sklearn_hashnlp.text._documents import CHARACTER_CHUNK, as_documents, in_chunks, plain_texts
 
-Augmentation: TypeAlias = Literal["crops", "typos"]
-
 _EDITS: Final = np.array([DELETION, SWAP, INSERTION], dtype=np.int64)
 # Lone surrogates are treated like other characters.
-_CROPS: Final = (3, 4, 5, 6, 8, 10, 13, 16)  # characters, on a logarithmic scale
-_TYPOS: Final = (0.1, 3)  # edits per character, and copies
 _CODE_POINTS, _SURROGATES = f"utf-32-{sys.byteorder[0]}e", "surrogatepass"
 
 
@@ -32,8 +28,8 @@ def distort_texts(
 ) -> list[str]:
     """Add random typos to texts: deleted, swapped and inserted characters.
 
-    Useful for testing the robustness of a model to misspelled texts; ``augmentation="typos"`` of
-    :class:`~sklearn_hashnlp.TextClassifier` trains on such texts [2]_.
+    Useful for testing the robustness of a model to misspelled texts, and for data augmentation
+    [2]_: train on the texts and on distorted copies of them.
 
     Parameters
     ----------
@@ -86,17 +82,3 @@ def distort_texts(
             joined[start:stop] for start, stop in pairwise(distorted.offsets.tolist())
         ]
     return distorted_texts
-
-
-def augmented_copies(
-    texts: list[str], augmentation: Augmentation | None, generator: np.random.Generator
-) -> list[list[str]]:
-    """Return altered copies of texts to train on, too."""
-    if augmentation is None or not texts:
-        return []
-    if augmentation == "crops":
-        lengths = np.array(_CROPS)[generator.integers(len(_CROPS), size=len(texts))]
-        return [[text[:length] for text, length in zip(texts, lengths.tolist(), strict=True)]]
-    rate, n_copies = _TYPOS
-    seeds = generator.integers(2**31, size=n_copies).tolist()
-    return [distort_texts(texts, rate, random_state=seed) for seed in seeds]

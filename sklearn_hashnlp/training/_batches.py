@@ -13,14 +13,11 @@ from numpy.typing import NDArray
 from skorch.dataset import Dataset as SkorchDataset
 from torch import Tensor
 
-from sklearn_hashnlp.training._validation_split import random_order
-
 
 class Dataset(SkorchDataset):  # type: ignore[misc]  # skorch has no types
     """A dataset of rows that are gathered as tensors."""
 
     targets: NDArray[Any]
-    n_copies = 1
 
     @property
     def X(self) -> Self:  # noqa: N802 - skorch's name
@@ -88,10 +85,10 @@ class Batches:
         return [slice(start, stop) for start, stop in pairwise(self._edges())]
 
     def _order(self) -> NDArray[np.int64]:
-        n_rows = len(self.dataset)
-        if not self.shuffle or self.generator is None:
-            return np.arange(n_rows)
-        return random_order(n_rows, self.dataset.n_copies, self.generator)
+        order = np.arange(len(self.dataset))
+        if self.shuffle and self.generator is not None:
+            self.generator.shuffle(order)
+        return order
 
     def _edges(self) -> list[int]:
         n_rows = len(self.dataset)

@@ -18,8 +18,6 @@ from sklearn_hashnlp._sklearn import level_of_user
 class Samples:
     """Rows with targets and sample weights."""
 
-    n_copies = 1  # of n texts: rows i, i + n, i + 2 n, ... are of text i, the first as it is
-
     def __init__(
         self, n_rows: int, targets: NDArray[Any] | None, row_weights: NDArray[np.float32] | None
     ) -> None:
@@ -33,21 +31,9 @@ class Samples:
     def select(self, rows: NDArray[np.int64]) -> Self:
         """Return some of the rows."""
 
-    def originals(self) -> Self:
-        """Return the first row of each text."""
-        n_texts = len(self) // self.n_copies
-        return self if self.n_copies == 1 else self.select(np.arange(n_texts))
-
     def common_columns(self) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Return the columns that all sparse rows have, and the values they share."""
         return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
-
-
-def random_order(n_rows: int, n_copies: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return a random order of rows, with all rows of a text side by side."""
-    n_texts = n_rows // n_copies
-    order = generator.permutation(n_texts)
-    return np.add.outer(order, n_texts * np.arange(n_copies)).ravel()
 
 
 def shared_values(
@@ -65,25 +51,21 @@ _MIN_VALIDATION_ROWS = 20  # minimum for a meaningful accuracy
 def validation_split(
     rows: AnySamples, fraction: float, *, seed: int
 ) -> tuple[AnySamples, AnySamples | None]:
-    """Split off a validation set, stratified by class; None, with a warning, for too few rows.
-
-    All rows of a text are on one side.
-    """
-    n_texts = len(rows) // rows.n_copies
-    indices, targets = np.arange(n_texts), rows.targets[:n_texts]
+    """Split off a validation set, stratified by class; None, with a warning, for too few rows."""
+    indices = np.arange(len(rows))
     stratify = None
     n_classes = 1
-    if targets.ndim == 1:
-        counts = np.bincount(targets)
-        indices = np.flatnonzero(counts[targets] > 1)
-        stratify, n_classes = targets[indices], int(np.count_nonzero(counts > 1))
+    if rows.targets.ndim == 1:
+        counts = np.bincount(rows.targets)
+        indices = np.flatnonzero(counts[rows.targets] > 1)
+        stratify, n_classes = rows.targets[indices], int(np.count_nonzero(counts > 1))
     n_valid = int(np.ceil(fraction * len(indices)))
     # stratification needs a row of each class in both parts
     fewest = max(_MIN_VALIDATION_ROWS, n_classes)
     if n_valid < fewest or len(indices) - n_valid < n_classes:
         if fraction:
             warnings.warn(
-                f"early_stopping has no effect, because {n_texts:,} rows are too few for a "
+                f"early_stopping has no effect, because {len(rows):,} rows are too few for a "
                 f"validation set of validation_fraction={fraction:g}: it would have {n_valid:,} "
                 f"rows and needs at least {fewest:,}, and rows of all labels on both sides. Set "
                 "another EarlyStopping(validation_fraction=...), pass more rows, or set "
@@ -92,13 +74,8 @@ def validation_split(
             )
         return rows, None
     _, valid = train_test_split(indices, test_size=n_valid, stratify=stratify, random_state=seed)
-    starts = n_texts * np.arange(rows.n_copies)
-    train, held_out = (
-        rows.select(np.add.outer(starts, texts).ravel())
-        for texts in (np.setdiff1d(np.arange(n_texts), valid), np.sort(valid))
-    )
-    train.n_copies = held_out.n_copies = rows.n_copies
-    return train, held_out
+    train = np.setdiff1d(np.arange(len(rows)), valid)
+    return rows.select(train), rows.select(np.sort(valid))
 
 
 def validation_pair(validation_data: Any, caller: str) -> tuple[Any, Any]:

@@ -84,7 +84,6 @@ def test_parameters_have_the_names_and_defaults_of_the_parts():
         {name: parameter.default for name, parameter in signature(part).parameters.items()}
         for part in (make_text_classifier, TextClassifier, HashEmbeddingClassifier)
     )
-    assert text.pop("augmentation") is None
     assert function == text
     assert set(text) - set(rows) == {
         "features",
@@ -324,9 +323,7 @@ def test_n_jobs_set_after_fit_reach_the_vectorizer(features, pretrained, threads
         model.set_params(n_jobs="many").predict([*FEW, "many " * 100_000])
 
 
-@pytest.mark.parametrize(
-    "model", [TextClassifier(random_state=0), TextClassifier(augmentation="crops")]
-)
+@pytest.mark.parametrize("model", [TextClassifier(random_state=0), TextClassifier(max_epochs=2)])
 def test_a_batch_of_distinct_labels_trains_without_a_warning(model):
     labels = [f"label {i}" for i in range(30)]
     # warnings are errors

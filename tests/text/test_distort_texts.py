@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sklearn_hashnlp.text import _distort_texts, distort_texts
-from sklearn_hashnlp.text._distort_texts import augmented_copies
 from tests.golden._register import texts as docstrings
 
 from ..strategies import TEXTS
@@ -50,21 +49,6 @@ def test_columns_of_all_kinds_are_read():
     )
     assert distort_texts(pd.Series(SOME[:3], index=[5, 4, 3]), 0.3) == expected[:3]
     assert distort_texts([], 0.3) == []
-
-
-def test_copies_are_beginnings_or_have_typos():
-    texts = docstrings()[:300]
-
-    def copies(kind, seed):
-        return augmented_copies(texts, kind, np.random.default_rng(seed))
-
-    (crops,) = copies("crops", 0)
-    assert all(text.startswith(crop) for text, crop in zip(texts, crops, strict=True))
-    assert {3, 16} <= {len(crop) for crop in crops} <= set(range(3, 17))
-    assert copies("crops", 0) == copies("crops", 0) != copies("crops", 1)
-    first, second, third = copies("typos", 0)
-    assert len({tuple(part) for part in (texts, first, second, third)}) == 4
-    assert copies(None, 0) == augmented_copies([], "typos", np.random.default_rng(0)) == []
 
 
 def test_a_hundred_thousand_short_texts_take_no_time():

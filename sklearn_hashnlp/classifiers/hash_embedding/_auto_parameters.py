@@ -100,7 +100,7 @@ def automatic_loss(rows: SparseRows | None, n_classes: int, *, multilabel: bool)
     """Return the loss for ``loss="auto"``; ``rows`` is None for a stream."""
     if rows is None:
         return "ova" if multilabel else "softmax"
-    rows, loss = rows.originals(), loss_of_few_rows(n_classes, multilabel=multilabel)
+    loss = loss_of_few_rows(n_classes, multilabel=multilabel)
     if loss != "hinge" or len(rows) < (_FEW_ROWS_OF_TWO_CLASSES if n_classes == 2 else _FEW_ROWS):
         return loss
     is_dual = len(rows) <= MAX_DUAL_ROWS and _MANY_CLASSES[0] <= n_classes <= _MANY_CLASSES[1]

@@ -50,7 +50,6 @@ from sklearn_hashnlp.kernels.linear._dual_solver import (
 from sklearn_hashnlp.kernels.linear._linear_model import LinearModel
 from sklearn_hashnlp.training._fit_task import current_interrupt
 from sklearn_hashnlp.training._optimizer_state import OptimizerState
-from sklearn_hashnlp.training._validation_split import random_order
 
 _MANY_ROWS = 20_000
 _EPOCHS = ((5_000, 10), (_MANY_ROWS, 6))  # numbers of rows, and the epochs of fewer rows
@@ -238,16 +237,15 @@ def _with_crops(
 
 
 def choose_settings(
-    problem: LinearProblem, seed: int, crop: Crop | None = None, n_copies: int = 1
+    problem: LinearProblem, seed: int, crop: Crop | None = None
 ) -> tuple[Settings, LeftOut | None]:
     """Choose the settings by cross-validation, on ties the nearest to the defaults."""
     n_rows = len(problem.rows.labels)
     if n_rows < _MIN_FOLD_ROWS:
         return Settings(), None
     n_epochs, strengths = n_dual_epochs(n_rows, problem.n_hashes), _STRENGTHS
-    rows = random_order(n_rows, n_copies, np.random.default_rng(seed))[:_MAX_FOLD_ROWS]
-    fold_of = np.arange(len(rows)) // n_copies % _FOLDS
-    both, index = _with_crops(problem, rows, crop)
+    rows = np.random.default_rng(seed).permutation(n_rows)[:_MAX_FOLD_ROWS]
+    fold_of, (both, index) = np.arange(len(rows)) % _FOLDS, _with_crops(problem, rows, crop)
     options: dict[str, Any] = {
         "seed": seed,
         "n_epochs": n_epochs,
@@ -291,13 +289,12 @@ def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float)
 
 
 def choose_strength(
-    problem: LinearProblem, seed: int, crop: Crop | None = None, n_copies: int = 1
+    problem: LinearProblem, seed: int, crop: Crop | None = None
 ) -> tuple[Settings, LeftOut]:
     """Choose the penalty for many rows on a sample; return it and the scores of left-out rows."""
-    rows = random_order(len(problem.rows.labels), n_copies, np.random.default_rng(seed))
+    rows = np.random.default_rng(seed).permutation(len(problem.rows.labels))
     n_epochs = n_dual_epochs(len(rows), problem.n_hashes)
-    n_some = min(_MAX_FOLD_ROWS, len(rows) // 4) // n_copies * n_copies
-    some, others = np.split(rows, [n_some])
+    some, others = np.split(rows, [min(_MAX_FOLD_ROWS, len(rows) // 4)])
 
     both, index = _with_crops(problem, some, crop)
 
@@ -330,11 +327,11 @@ class Minimum(NamedTuple):
     duality_gap: float  # upper bound of the relative distance from the optimum
 
 
-def minimize(problem: LinearProblem, seed: int, crop: Crop | None, n_copies: int = 1) -> Minimum:
+def minimize(problem: LinearProblem, seed: int, crop: Crop | None) -> Minimum:
     """Choose settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
     n_rows, interrupt = len(problem.rows.labels), current_interrupt()
     settings, left_out = (choose_settings if n_rows < _MANY_ROWS else choose_strength)(
-        problem, seed, crop, n_copies
+        problem, seed, crop
     )
     n_epochs, interrupt.deferred = n_dual_epochs(n_rows, problem.n_hashes), True
     solver = DualSolver(problem, settings.strength, seed, n_epochs)
@@ -387,7 +384,7 @@ def fit_dual(
         own = problem_of(linear, crops, Located.of(linear, crops), drops_new=divisor is not None)
         return own.in_columns_of(problem), sources
 
-    minimum = minimize(problem, seed, crop if calibrate == "auto" else None, rows.n_copies)
+    minimum = minimize(problem, seed, crop if calibrate == "auto" else None)
     # Each class is a column of the pool, below a multiple of the identity matrix.
     # a part for each hash where they are concatenated
     for first in range(0, spec.vector_dim, spec.embedding_dim):
@@ -451,10 +448,8 @@ def _summary(
     is_idf: bool,
 ) -> TrainingSummary:
     """Summarize the rows of the cross-validation."""
-    # They are in random order.
-    some = np.flatnonzero(left_out.rows[: left_out.n_whole] < len(rows) // rows.n_copies)
-    some = some[:_SUMMARIZED_ROWS]
-    whole = scored.select(some)
+    n_rows = min(left_out.n_whole, _SUMMARIZED_ROWS)  # they are in random order
+    whole = scored.select(slice(n_rows))
     scores = model.calibration.shifted(model.loss, whole.scores, whole.lengths)
     tables, of_rows = model.tables, None
     if is_idf:
@@ -463,9 +458,9 @@ def _summary(
     return summarize(
         tables,
         DocumentFrequencies.of(model.architecture, tables, rows, of_rows),
-        rows.select(left_out.rows[some]),
+        rows.select(left_out.rows[:n_rows]),
         model.loss.probabilities(scores),
-        fold_of=some // rows.n_copies % left_out.n_folds,
+        fold_of=np.arange(n_rows) % left_out.n_folds,
     )
 
 

@@ -39,19 +39,19 @@ class DocumentFrequencies(NamedTuple):
         rows: SparseRows,
         of_rows: NDArray[np.int32] | None = None,
     ) -> DocumentFrequencies:
-        """Count training texts; ``of_rows``, if there are some, are inverse importance weights."""
-        table_rows, slots = (_once_per_text(ids, rows) for ids in _located(tables, rows))
+        """Count training rows; ``of_rows``, if there are some, are inverse importance weights."""
+        table_rows, slots = _located(tables, rows)
         is_zero = not architecture["pool_std"]
         has_importance = tables.importance is not None
         counts = (
             np.bincount(table_rows, minlength=len(tables.known)).astype(np.int32)
-            if of_rows is None or rows.n_copies > 1
+            if of_rows is None
             else of_rows
         )
         return cls(
             counts,
-            np.bincount(slots, minlength=len(tables.pool)).astype(np.int32),
-            len(rows) // rows.n_copies,
+            np.bincount(slots.reshape(-1), minlength=len(tables.pool)).astype(np.int32),
+            len(rows),
             are_weights=of_rows is not None,
             by_rows=architecture["importance_init"] == 0 if has_importance else is_zero,
             by_slots=is_zero and not (has_importance and architecture["append_weight"]),
@@ -64,16 +64,14 @@ class DocumentFrequencies(NamedTuple):
         rows: SparseRows,
         known_before: NDArray[np.int32],  # table rows of the columns known before these rows
         *,
-        n_rows: int,  # trained on, these and copies included
+        n_rows: int,  # trained on, these included
         are_weights: bool,
     ) -> DocumentFrequencies:
         """Count rows on which training was continued; columns known before are frequent."""
-        table_rows = _once_per_text(_located(tables, rows)[0], rows)
-        unique, counts = np.unique(table_rows, return_counts=True)
+        unique, counts = np.unique(_located(tables, rows)[0], return_counts=True)
         counts[np.isin(unique, known_before)] = _RARE
         no_slots = np.empty(0, dtype=np.int32)
-        n_texts = n_rows // rows.n_copies
-        return cls(counts, no_slots, n_texts, are_weights, True, False, table_rows=unique)
+        return cls(counts, no_slots, n_rows, are_weights, True, False, table_rows=unique)
 
     def at(self, table_rows: NDArray[np.int32]) -> NDArray[np.integer[Any]]:
         """Return the document frequencies of table rows, which training rows have."""
@@ -135,16 +133,6 @@ def _located(
     """Return the rows of the importance table and of the pool of each value."""
     sizes = len(tables.known), len(tables.pool)
     return locate_ids(rows.indices, tables.constants, *sizes, tables.spec.layout.variant)
-
-
-def _once_per_text(ids: NDArray[np.int32], rows: SparseRows) -> NDArray[np.integer[Any]]:
-    """Return the (n_values,) or (n_values, k) ids of rows, without repetitions in copies."""
-    if rows.n_copies == 1:
-        return ids.ravel()
-    texts = np.arange(len(rows)) % (len(rows) // rows.n_copies)
-    of_values = np.repeat(texts, np.diff(rows.indptr) * (ids.size // max(1, len(ids))))
-    size = int(ids.max(initial=0)) + 1
-    return np.unique(of_values * size + ids.ravel()) % size
 
 
 def known_table_rows(tables: LinearModel, rows: SparseRows) -> NDArray[np.int32]:

@@ -443,10 +443,10 @@ def test_ctrl_c_during_the_cross_validation_leaves_the_model_as_it_was(monkeypat
     model = classifier().fit(X, y)
     net, reached = model.net_, []
 
-    def interrupted(*arguments):
+    def interrupted(problem, seed, crop):
         signal.raise_signal(signal.SIGINT)
         reached.append(True)
-        return choose_settings(*arguments)
+        return choose_settings(problem, seed, crop)
 
     monkeypatch.setattr(_dual_fit, "choose_settings", interrupted)
     with pytest.raises(KeyboardInterrupt):
