@@ -98,6 +98,13 @@ def test_results_of_other_settings_and_rows_have_cells_of_their_own() -> None:
         ]
 
 
+def test_the_published_time_is_compared_with_a_result_of_equal_ngrams() -> None:
+    *_, times = report(
+        [measured(HASH), measured("custom", "ag", 0, 0.9, "ngram_range=1,8", seconds_per_row=0.002)]
+    )
+    assert [row[-3:] for row in times.rows] == [["1.00", "", ""], ["2.00", "198.9", "99"]]
+
+
 def claimed(
     recipe: str, dataset: str, seed: int, accuracy: float, **changes: Any
 ) -> dict[str, Any]:
