@@ -8,9 +8,8 @@ log-odds; left-out rows fit the temperature.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -58,8 +57,8 @@ _MIN_EPOCHS = 4
 _STRENGTHS = (1.0, 3.0, 10.0)  # C
 _SHARES = (0.0, 0.03, 0.06, 0.12)  # factors of the log-odds
 _DEFAULT_SHARE = 0.03
-_STRENGTHS_OF_MANY_ROWS, _SHARE_OF_MANY_ROWS = (0.1, 0.3, 1.0, 3.0), 0.06
-_NOISE = 0.15  # correct predictions that a smaller C must have more, times the root of their number
+_STRENGTHS_OF_MANY_ROWS, _SHARES_OF_MANY_ROWS = (0.1, 0.3, 1.0, 3.0), (0.06, 0.12, 0.25, 0.5)
+_NOISE = 0.15  # ignored difference of numbers of correct predictions, times the root of all
 # Of stochastic gradients; chosen on validation rows. Logits are larger than margins.
 _SHARES_OF_SGD: dict[LossName, float] = {"softmax": 0.1, "hinge": 0.05}
 _BLOCK_ROWS = 4096
@@ -288,33 +287,48 @@ def _growth(small: NDArray[np.float64], large: NDArray[np.float64], more: float)
     return float((more * _FOLDS / (_FOLDS - 1)) ** power)
 
 
-def choose_strength(
+def choose_on_sample(
     problem: LinearProblem, seed: int, crop: Crop | None = None
 ) -> tuple[Settings, LeftOut]:
-    """Choose the penalty for many rows on a sample; return it and the scores of left-out rows."""
+    """Choose the settings for many rows on a sample; return them and the scores of left-out rows.
+
+    C is the largest one, and the factor of the log-odds the one with the best predictions of crops,
+    of those with the best predictions of whole rows, up to noise.
+    """
     rows = np.random.default_rng(seed).permutation(len(problem.rows.labels))
     n_epochs = n_dual_epochs(len(rows), problem.n_hashes)
     some, others = np.split(rows, [min(_MAX_FOLD_ROWS, len(rows) // 4)])
 
     both, index = _with_crops(problem, some, crop)
+    targets, costs = problem.targets()[some[index]], problem.costs[some[index]].astype(np.float64)
+    whole, crops = slice(len(some)), slice(len(some), None)
+    noise = _NOISE * np.sqrt(np.square(costs[whole]).sum())
+
+    def n_correct(scores: NDArray[np.float64], part: slice) -> float:
+        return float(costs[part][scores[part].argmax(axis=1) == targets[part]].sum())
 
     def score(
-        strength: float, train: LinearProblem
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        strengths: Sequence[float], train: LinearProblem
+    ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64], NDArray[np.float64] | None]:
         valid = both.known_from(train)
-        margins = valid.scores(*minimized(train, strength, seed, n_epochs))
-        return margins + _SHARE_OF_MANY_ROWS * valid.scores(train.log_odds()), valid.sizes
 
-    targets, costs = problem.targets()[some], problem.costs[some].astype(np.float64)
-    sample = problem.take(others[: 2 * len(some)])
-    scores = map_in_order(partial(score, train=sample), _STRENGTHS_OF_MANY_ROWS, _THREADS)
-    correct = np.array(
-        [float(costs[one[: len(some)].argmax(axis=1) == targets].sum()) for one, _ in scores]
-    )
-    good = np.flatnonzero(correct >= correct.max() - _NOISE * np.sqrt(np.square(costs).sum()))
-    settings = Settings(_STRENGTHS_OF_MANY_ROWS[good[-1]], _SHARE_OF_MANY_ROWS)  # the largest
-    left_out, sizes = score(settings.strength, problem.take(np.sort(others)))
-    return settings, LeftOut(some[index], left_out, sizes, len(some), 1)
+        def margins(strength: float) -> NDArray[np.float64]:
+            return valid.scores(*minimized(train, strength, seed, n_epochs))
+
+        scores = list(map_in_order(margins, strengths, _THREADS))
+        return scores, valid.scores(train.log_odds()), valid.sizes
+
+    margins, odds, _ = score(_STRENGTHS_OF_MANY_ROWS, problem.take(others[: 2 * len(some)]))
+    smallest = _SHARES_OF_MANY_ROWS[0]
+    correct = np.array([n_correct(one + smallest * odds, whole) for one in margins])
+    best = np.flatnonzero(correct >= correct.max() - noise)[-1]
+    scores = {share: margins[best] + share * odds for share in _SHARES_OF_MANY_ROWS}
+    enough = max(n_correct(one, whole) for one in scores.values()) - noise
+    good = [share for share in scores if n_correct(scores[share], whole) >= enough]
+    share = max(good, key=lambda share: n_correct(scores[share], crops))
+    settings = Settings(_STRENGTHS_OF_MANY_ROWS[best], share)
+    (left_out,), odds, sizes = score([settings.strength], problem.take(np.sort(others)))
+    return settings, LeftOut(some[index], left_out + share * odds, sizes, len(some), 1)
 
 
 class Minimum(NamedTuple):
@@ -330,7 +344,7 @@ class Minimum(NamedTuple):
 def minimize(problem: LinearProblem, seed: int, crop: Crop | None) -> Minimum:
     """Choose settings and minimize the squared hinge loss; an interrupt stops after an epoch."""
     n_rows, interrupt = len(problem.rows.labels), current_interrupt()
-    settings, left_out = (choose_settings if n_rows < _MANY_ROWS else choose_strength)(
+    settings, left_out = (choose_settings if n_rows < _MANY_ROWS else choose_on_sample)(
         problem, seed, crop
     )
     n_epochs, interrupt.deferred = n_dual_epochs(n_rows, problem.n_hashes), True

@@ -25,6 +25,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import contradi
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import (
     Located,
     Settings,
+    choose_on_sample,
     choose_settings,
     n_dual_epochs,
     problem_of,
@@ -32,7 +33,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import (
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_batches import SparseDataset
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows
 from sklearn_hashnlp.kernels.linear._dual_coordinate_descent import LinearRows
-from sklearn_hashnlp.kernels.linear._dual_solver import DualSolver, LinearProblem
+from sklearn_hashnlp.kernels.linear._dual_solver import DualSolver, LinearProblem, minimized
 from sklearn_hashnlp.training import EarlyStopping, Schedule, TimeLimit
 from tests.classifiers.hash_embedding.raw_scores import raw_scores
 from tests.trainings import SEEDS, assert_as_good, assert_near, assert_other_bits, assert_same_bits
@@ -213,9 +214,11 @@ def test_wrong_labels_of_many_rows_have_a_larger_penalty(monkeypatch):
         shape=(3000, 2550),
     )
     noisy = np.where(rng.random(3000) < 0.5, rng.integers(0, 16, 3000), labels)
-    chosen, choose = [], _dual_fit.choose_strength
+    chosen, choose = [], _dual_fit.choose_on_sample
     monkeypatch.setattr(
-        _dual_fit, "choose_strength", lambda *problem: chosen.append(choose(*problem)) or chosen[-1]
+        _dual_fit,
+        "choose_on_sample",
+        lambda *problem: chosen.append(choose(*problem)) or chosen[-1],
     )
     monkeypatch.setattr(_dual_fit, "_MANY_ROWS", 3000)
     for y in (labels, noisy):
@@ -226,6 +229,41 @@ def test_wrong_labels_of_many_rows_have_a_larger_penalty(monkeypatch):
     # with as many crops
     assert len(left_out.scores) == len(left_out.rows) == len(left_out.sizes) == 1500
     assert (left_out.scores.argmax(axis=1) == labels[left_out.rows])[:750].mean() > 0.9
+
+
+@pytest.mark.parametrize(("favored", "share"), [("log-odds", 0.5), ("margins", 0.06)])
+def test_crops_choose_the_factor_of_the_log_odds_for_many_rows(favored, share, monkeypatch):
+    """Of factors that predict whole rows equally well, but for noise."""
+    whole = problem(*counts(n_rows=800), n_classes=3)
+
+    def crop(some):
+        # rows that only one of the two parts of a score predicts
+        sample = whole.take(np.setdiff1d(np.arange(800), some))
+        part = whole.take(some).known_from(sample)
+        by_odds = part.scores(sample.log_odds()).argmax(axis=1) == part.rows.labels
+        by_margins = part.scores(*minimized(sample, 3.0, 0, 10)).argmax(axis=1) == part.rows.labels
+        is_favored = {"log-odds": by_odds & ~by_margins, "margins": by_margins & ~by_odds}
+        sources = np.flatnonzero(is_favored[favored])
+        assert len(sources) >= 5
+        return whole.take(some[sources]), sources
+
+    monkeypatch.setattr(_dual_fit, "_NOISE", 10.0)
+    settings, left_out = choose_on_sample(whole, 0, crop)
+    assert settings == Settings(3.0, share)
+    assert left_out.n_whole == 200
+    assert choose_on_sample(whole, 0)[0].share == 0.06
+    monkeypatch.setattr(_dual_fit, "_NOISE", 0.0)
+    settings, _ = choose_on_sample(whole, 0, crop)
+    rows = np.random.default_rng(0).permutation(800)
+    sample = whole.take(rows[200:600])
+    valid = whole.take(rows[:200]).known_from(sample)
+    margins = valid.scores(*minimized(sample, settings.strength, 0, 10))
+    odds = valid.scores(sample.log_odds())
+    n_correct = {
+        one: int(((margins + one * odds).argmax(axis=1) == valid.rows.labels).sum())
+        for one in (0.06, 0.12, 0.25, 0.5)
+    }
+    assert n_correct[settings.share] == max(n_correct.values())
 
 
 @given(st.data())
