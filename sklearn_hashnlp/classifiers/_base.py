@@ -229,10 +229,8 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _unpack_labels(self, values: dict[str, Any]) -> None:
         """Set the attributes that :meth:`_pack_labels` returned."""
-        self.classes_, self._label_lists = (
-            unpack_labels(values["classes"]),
-            bool(values["label_lists"]),
-        )
+        self.classes_ = unpack_labels(values["classes"])
+        self._label_lists = bool(values["label_lists"])
         self.n_features_in_ = int(values["n_features_in"])
         if "feature_names_in" in values:
             self.feature_names_in_ = np.array(values["feature_names_in"], dtype=object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -163,12 +164,9 @@ def _classifier(parameters: Mapping[str, Any], caller: str) -> HashEmbeddingClas
         own = {name: parameters[name] for name in MODEL_PARAMETERS}
         own["early_stopping"] = clone(own["early_stopping"], safe=False)
         return HashEmbeddingClassifier(**own, **passed_on)
-    default_of = {
-        name: parameter.default
-        for name, parameter in signature(make_text_classifier).parameters.items()
-    }
+    of_function = signature(make_text_classifier).parameters
     for name in MODEL_PARAMETERS:
-        if parameters[name] != default_of[name]:
+        if parameters[name] != of_function[name].default:
             raise ValueError(
                 f"{caller} takes {name}={parameters[name]!r} or a classifier, not both: set "
                 f"{name!r} of the classifier."
@@ -183,14 +181,20 @@ def _classifier(parameters: Mapping[str, Any], caller: str) -> HashEmbeddingClas
 
 @contextmanager
 def named_in_errors(estimator: Any) -> Iterator[None]:
-    """Name an estimator in its classifier's errors, unless the user has made the classifier."""
+    """Name an estimator and its arguments in errors of its parts that the user has not made."""
     try:
         yield
     except Exception as error:
-        if estimator.classifier is None:
-            inner, outer = HashEmbeddingClassifier.__name__, type(estimator).__name__
+        parts: list[type] = [AutoNgramVectorizer, HashingNgramVectorizer]
+        parts += [HashEmbeddingClassifier] * (estimator.classifier is None)
+        changes = {
+            "|".join(part.__name__ for part in parts): type(estimator).__name__,
+            r" \(shape=\(0, \d+\)\)": "",  # of the counts of no texts
+            r"(inconsistent numbers of samples: \[\d+, \d+\])$": r"\1 in X and y",
+        }
+        for old, new in changes.items():
             error.args = tuple(
-                arg.replace(inner, outer) if isinstance(arg, str) else arg for arg in error.args
+                re.sub(old, new, arg) if isinstance(arg, str) else arg for arg in error.args
             )
         raise
 

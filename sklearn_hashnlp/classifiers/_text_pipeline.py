@@ -147,7 +147,8 @@ class HoldsTextPipeline(ScoringClassifier, HasBundles):
 
     def _count(self, transform: Callable[[Any], Any], X: Any) -> Any:
         """Return the n-gram counts of texts."""
-        with config_context(transform_output="default"):  # a frame cannot hold a sparse matrix
+        # a frame cannot hold a sparse matrix
+        with named_in_errors(self), config_context(transform_output="default"):
             return transform(as_documents(X, caller=type(self).__name__))
 
     def _get_model_state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -204,7 +205,7 @@ def _encoder_of_texts(texts: Any, unlabeled: Any, n_jobs: int | None, *, caller:
     try:
         return CooccurrenceEncoder(n_jobs=n_jobs).fit(chain(_checked(texts, caller), first, others))
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
+        raise ValueError(f"{caller}.fit, X and unlabeled: {error}") from error
 
 
 def _checked(texts: Iterable[Any], caller: str) -> Iterator[str]:
@@ -215,10 +216,7 @@ def _checked(texts: Iterable[Any], caller: str) -> Iterator[str]:
 
 
 def _saved_state(pipeline: Pipeline, pretrained: Any) -> dict[str, Any]:
-    """Return what to save of a fitted pipeline.
-
-    A given encoder, which may be large, is saved as a parameter, once.
-    """
+    """Return what to save of a fitted pipeline, without a given encoder, which is a parameter."""
     vectorizer = pipeline[0]
     if not isinstance(vectorizer, NgramVectorUnion):
         return {"pipeline": pipeline}

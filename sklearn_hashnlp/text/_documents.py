@@ -98,6 +98,8 @@ def plain_text(document: Any, *, position: int, caller: str, wanted: str = "str"
         advice = "Drop or replace missing texts first, for example by ''."
     elif isinstance(document, bytes):
         advice = "Decode documents first: document.decode('utf-8')."
+    elif isinstance(document, list | tuple | np.ndarray):
+        advice = "Pass one text for each row, such as [row[0] for row in X]."
     else:
         advice = "Convert documents to str first: [str(document) for document in X]."
     shown = repr(document)

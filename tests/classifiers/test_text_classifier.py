@@ -402,3 +402,23 @@ def test_scikit_learns_checks_pass():
     ):  # it takes texts, and scikit-learn has numbers
         results = check_estimator(TextClassifier(), on_fail=None)
     assert {result["check_name"] for result in results if result["status"] == "failed"} == set()
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "error", "message"),
+    [
+        ([["row"], *TEXTS[1:]], LABELS, TypeError, r"document 0 is \['row'\] .*row\[0\]"),
+        ([None, *TEXTS[1:]], LABELS, TypeError, "^TextClassifier expects .* document 0 is None"),
+        ([np.nan, *TEXTS[1:]], LABELS, ValueError, "TextClassifier expects .* document 0 is nan"),
+        (TEXTS, LABELS[1:], ValueError, r"samples: \[6, 5\] in X and y$"),
+        ([], [], ValueError, r"0 sample\(s\) while a minimum of 1 is required by TextClassifier"),
+    ],
+    ids=["rows", "None", "nan", "a label missing", "empty"],
+)
+@pytest.mark.parametrize("features", ["auto", "words+characters"])
+def test_errors_name_what_was_passed(features, texts, labels, error, message):
+    model = TextClassifier(features=features)
+    with pytest.raises(error, match=message):
+        model.fit(texts, labels)
+    with pytest.raises(error, match=message):
+        model.partial_fit(texts, labels, classes=sorted(set(LABELS)))

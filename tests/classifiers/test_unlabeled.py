@@ -71,7 +71,7 @@ def test_unlabeled_texts_that_are_refused():
     for nothing in ([], used):
         with pytest.raises(ValueError, match="there are no texts"):
             model.fit(TEXTS, LABELS, unlabeled=nothing)
-    with pytest.raises(ValueError, match=r"TextClassifier\.fit, unlabeled: .* learns from words"):
+    with pytest.raises(ValueError, match=r"fit, X and unlabeled: .* none in 3 texts"):
         model.fit(["rare", "words"], ["a", "b"], unlabeled=["one text"])
     warm = make_text_classifier(**SMALL)["classifier"].set_params(warm_start=True)
     warm = TextClassifier(classifier=warm).fit(TEXTS, LABELS)

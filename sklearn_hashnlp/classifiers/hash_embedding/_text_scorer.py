@@ -70,10 +70,8 @@ class TextScorer:
             return None
         check_n_jobs(n_jobs)
         native, finite = self._native, list[bool]()
-        scores, labels = (
-            np.empty((len(texts) if with_scores else 0, self._n_classes)),
-            np.empty(len(texts), np.int64),
-        )
+        scores = np.empty((len(texts) if with_scores else 0, self._n_classes))
+        labels = np.empty(len(texts), np.int64)
 
         def score_block(block: slice) -> None:
             own = texts[block]  # a list that no other thread can change meanwhile
