@@ -57,6 +57,22 @@ class Row:
 _AG = "36,476 texts of AG News"
 _WIKIPEDIA = "3.9 million words of Wikipedia"
 _CLASSIFIER = "TextClassifier"
+_MANY, _ONE = "prediction, 7,600 texts in one call", "prediction, one text per call, one thread"
+_START = "start of Python and first prediction"
+_SERVERS = (
+    ("TF-IDF and `LinearSVC`", "svm"),
+    ("fastText", "fasttext"),
+    *((heir, heir) for heir in HEIRS),
+)
+_SERVED = (  # of a model as users have it after fit, of one with characters, and of a file
+    (_ONE, "fitted", "single ms", _SERVERS),
+    (f"{_ONE}, words and characters", "characters", "single ms", _SERVERS),
+    (f"{_ONE}, exported", "exported", "single ms", _SERVERS[:2]),
+    (f"{_MANY}, words and characters", "characters", "many texts/s", _SERVERS),
+    (f"{_MANY}, exported", "exported", "many texts/s", _SERVERS[:2]),
+    (f"{_START}, exported", "exported", "start s", _SERVERS[:2]),
+    (f"{_START}, whole package", "process", "start s", _SERVERS[:2]),
+)
 
 SPEED = (
     *(
@@ -90,7 +106,7 @@ SPEED = (
     ),
     *(
         Comparison(
-            "prediction, 7,600 texts in one call",
+            _MANY,
             peer,
             "classifiers",
             ("prediction", "texts/s", _CLASSIFIER, "median"),
@@ -106,29 +122,25 @@ SPEED = (
     ),
     *(
         Comparison(
-            "prediction, one text per call, one thread",
+            what,
             peer,
             "serving",
-            ("models", "process", "single ms"),
-            ("models", key, "single ms"),
-            "ms",
+            ("models", ours, key),
+            ("models", theirs, key),
+            key.partition(" ")[2],
+            more_is_better=key == "many texts/s",
         )
-        for peer, key in (
-            ("TF-IDF and `LinearSVC`", "svm"),
-            ("fastText", "fasttext"),
-            *((heir, heir) for heir in HEIRS),
-        )
+        for what, ours, key, peers in _SERVED
+        for peer, theirs in peers
     ),
-    *(
-        Comparison(
-            "start of Python and first prediction, exported",
-            peer,
-            "serving",
-            ("models", "exported", "start s"),
-            ("models", key, "start s"),
-            "s",
-        )
-        for peer, key in (("TF-IDF and `LinearSVC`", "svm"), ("fastText", "fasttext"))
+    Comparison(
+        "training by `make_fasttext_classifier`, 79 languages",
+        "fastText",
+        "fasttext_bridge",
+        ("written", "sets", "languages79", "ours s", "median"),
+        ("written", "sets", "languages79", "fasttext s", "median"),
+        "s",
+        ratio=("written", "sets", "languages79", "ratio"),
     ),
     *(
         Comparison(
@@ -254,15 +266,18 @@ _HEAD = (
     "points. The other is better in\n"
     "{n_losses} rows, which stand once more in [a table of their own](#where-others-are-better).\n"
     "\n"
-    "**Machine:** {machine}. Seconds vary with what else runs on it; ratios, of both programs in "
-    "one run, vary less.\n"
-    "**Versions:** {versions}."
+    "**Machines:** {machine}; that of each file is [below](#sources). Seconds vary with what else "
+    "runs on a machine; ratios, of both programs in one run, vary less.\n"
+    "**Versions** in the files (numba was used by earlier code only): {versions}."
 )
 _SPEED_TEXT = (
     f"Seconds, or texts per second, with {_AG} where nothing else is said. fastText has 10,000,000 "
     "buckets, as published, or 2,000,000; its learning rate and number of epochs were chosen on "
     "validation rows, but for the row with 5 epochs, as published. Three packages read and write "
-    "its files: fasttext-new, fasttext-turbo and fasttext-community; they train with its settings."
+    "its files: fasttext-new, fasttext-turbo and fasttext-community; they train with its settings. "
+    "One text is predicted by the model as it is after `fit`. Words and characters, as the default "
+    "counts for fewer than 20,000 texts, and [exported models](serving.md#measurements) have rows "
+    "of their own."
 )
 _MEMORY_TEXT = f"Training: the growth of memory, with {_AG}."
 _LINEAR_TEXT = (
@@ -289,9 +304,6 @@ _SOURCE_TEXT = (
 
 def _environment(results: dict[str, Any]) -> tuple[str, str]:
     """Return the machines and the versions of all results; usually each is one."""
-    machines = {
-        f"{m['processor']}, {m['cores']} cores, {m['system']}" for m in _find(results, "machine")
-    }
     versions: dict[str, set[str]] = {}
     for found in _find(results, "versions"):
         for name, version in found.items():
@@ -301,7 +313,15 @@ def _environment(results: dict[str, Any]) -> tuple[str, str]:
         for name, found in versions.items()
         if name != "sklearn-hashnlp"
     )
-    return "; ".join(sorted(machines)), ", ".join(listed)
+    return _machines(results), ", ".join(listed)
+
+
+def _machines(result: Any) -> str:
+    """Return the machines of a result."""
+    found = {
+        f"{m['processor']}, {m['cores']} cores, {m['system']}" for m in _find(result, "machine")
+    }
+    return "; ".join(sorted(found))
 
 
 def _find(result: Any, key: str) -> Iterator[Any]:
@@ -406,14 +426,14 @@ def _table(rows: Sequence[Row]) -> str:
 
 
 def _sources(results: dict[str, Any]) -> str:
-    lines = ["| file | measured | changed since |", "|---|---|---|"]
+    lines = ["| file | measured | machine | changed since |", "|---|---|---|---|"]
     for name, result in results.items():
         dates = sorted(set(_find(result, "date")))
         span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
         clauses = dict.fromkeys(
             clause for text in _find(result, "changed since") for clause in text.split("; ")
         )
-        lines.append(f"| `{name}.json` | {span} | {'; '.join(clauses)} |")
+        lines.append(f"| `{name}.json` | {span} | {_machines(result)} | {'; '.join(clauses)} |")
     return "\n".join(lines)
 
 

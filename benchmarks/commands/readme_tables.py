@@ -57,7 +57,8 @@ def _rows(results: dict[str, dict[str, Any]]) -> list[tuple[str, ...]]:
 
     return [
         (
-            f"accuracy with 250 labels, both encoders, mean of {few['both']['sets']} data sets",
+            "accuracy with 250 labels, with unlabeled texts and the English encoder, mean of "
+            f"{few['both']['sets']} data sets",
             f"{few['both']['accuracy']:.1f} %",
             f"TF-IDF and `LinearSVC`, tuned: {few['linear']['accuracy']:.1f} %",
             f"{few['both']['accuracy'] - few['linear']['accuracy']:+.1f}",

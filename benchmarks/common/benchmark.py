@@ -80,7 +80,7 @@ class BenchmarkParser(argparse.ArgumentParser):
 
 
 def add_fasttext(parser: argparse.ArgumentParser, *, heirs: bool = True) -> None:
-    """Add the options for the folder of fastText, and for the heirs to measure beside it."""
+    """Add the options for the folder of fastText, and for its successors to measure beside it."""
     text = (
         "folder that holds fastText, or to install it into, each package in a folder named after "
         "it (default: temporary ones)"

@@ -71,7 +71,7 @@ COLUMNS = {
     "single ms": ("one text, ms", 3),
     "single p99 ms": ("99 %", 3),
     "threads ms": ("eight threads, ms", 3),
-    "threads p99 ms": ("99 %", 1),
+    "threads p99 ms": ("99 %", 3),
     "threads texts/s": ("texts/s", 0),
 }
 KEYS = {FASTTEXT: "fasttext"}  # names in METHODS of what others name otherwise

@@ -118,7 +118,7 @@ def accuracy() -> Drawing:
         )
     )
     return dots(
-        "Test accuracy of TextClassifier, a tuned LinearSVC and fastText on eight data sets",
+        "Test accuracy of TextClassifier, a tuned LinearSVC and, on six of eight sets, fastText",
         {"TextClassifier": BLUE, "tuned LinearSVC": ORANGE, "tuned fastText": GREEN},
         rows,
         [70, 80, 90, 100],
@@ -261,7 +261,7 @@ def readme() -> Drawing:
     d = Drawing(
         640,
         500,
-        "Speed compared with scikit-learn and fastText's heirs, and test accuracy by training time",
+        "Speed beside scikit-learn and fastText's successors, and test accuracy by training time",
     )
     classifiers = read("classifiers")
     rivals = best_rivals(classifiers, read("serving"))
