@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -13,7 +14,7 @@ from typing import NoReturn
 from benchmarks.commands.registry import RECIPES, get_recipe
 from benchmarks.commands.report import make_tables, save_plots, sort_results
 from benchmarks.commands.scripts import find_scripts, result_tables, run_script, summary_of
-from benchmarks.commands.stale import stale_results
+from benchmarks.commands.stale import reasons, stale_results
 from benchmarks.recipes.hash_embedding_settings import DATASETS
 from benchmarks.recipes.text_sets import ARCHIVES, fetch_text_set
 from benchmarks.runner.progress import RunProgress, one_line
@@ -358,10 +359,11 @@ def _fetch(options: argparse.Namespace) -> None:
 
 
 def _stale(options: argparse.Namespace) -> None:
-    for line in stale_results(
-        options.files or sorted(_RESULTS.glob("*.json*")), all_files=options.all
-    ):
-        print(line)
+    paths = options.files or sorted(_RESULTS.glob("*.json*"))
+    why = reasons(paths[0].parent)
+    for line in stale_results(paths, all_files=options.all):
+        reason = why.get(re.split(r"[ :]", line)[0])
+        print(line if reason is None else f"{line}. {reason}")
 
 
 def _docs(_options: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from benchmarks.commands.sources import ROOT, source_files
 from benchmarks.runner.results_file import read_results
 
 _SHOWN = 3  # files of a line
+_REASON = re.compile(r"^\| `([\w.-]+)` \| (.+) \|$", re.MULTILINE)
 
 
 class Measurement(NamedTuple):
@@ -45,6 +47,12 @@ def stale_results(paths: Sequence[Path], *, all_files: bool = False) -> Iterator
             shown = changed if all_files else changed[:_SHOWN]
             more = f" and {len(changed) - len(shown)} more" if len(shown) < len(changed) else ""
             yield f"{label}: {n_commits} commits, changed {', '.join(shown)}{more}"
+
+
+def reasons(folder: Path) -> dict[str, str]:
+    """Return why files were not measured again, from the README of their folder."""
+    readme = folder / "README.md"
+    return dict(_REASON.findall(readme.read_text(encoding="utf-8"))) if readme.exists() else {}
 
 
 def _measurements(path: Path) -> Iterator[Measurement]:

@@ -128,8 +128,8 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
           each class.
     solver : {"auto", "dual", "sgd"}, default="auto"
         - ``"dual"``: dual coordinate descent [5]_ finds the optimum of the squared hinge loss with
-          an l2 penalty. Cross-validation chooses the penalty and the weight of naive Bayes'
-          log-odds, which are added to the weights, with fewer than 20,000 rows, and left-out rows
+          an l2 penalty. Cross-validation, with 20,000 rows or more a sample, chooses the penalty
+          and the weight of naive Bayes' log-odds, which are added to the weights; left-out rows
           fit the temperature. It keeps the initial importance weights, and raises an error if a
           parameter requires stochastic gradients.
         - ``"sgd"``: stochastic gradient descent on the same loss.

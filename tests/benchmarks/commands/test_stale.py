@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.commands import stale
 from benchmarks.commands.sources import ROOT, source_files
+from benchmarks.common.benchmark import FOLDER
 
 OLD, NEW = "aaaaaaa of 2026-01-01 00:00", "bbbbbbb of 2026-01-02 00:00, changed"
 
@@ -86,3 +87,11 @@ def test_files_beyond_three_are_counted_or_named(
         in bench("stale", tmp_path / "serving.json").out
     )
     assert "c.py, d.py, e.py\n" in bench("stale", tmp_path / "serving.json", "--all").out
+    table = "| file | reason |\n|---|---|\n| `serving.json` | It takes an hour. |\n"
+    (tmp_path / "README.md").write_text(table, encoding="utf-8")
+    assert "and 2 more. It takes an hour.\n" in bench("stale", tmp_path / "serving.json").out
+
+
+def test_reasons_are_of_stored_files() -> None:
+    assert stale.reasons(FOLDER)
+    assert all((FOLDER / name).exists() for name in stale.reasons(FOLDER))
