@@ -9,11 +9,8 @@ steps with and without copies. Each seed determines the training and the errors.
 written when it is measured and skipped the next time (unless --again is given).
 
     python -m benchmarks run bench_robustness --data DIR
-    # Only draws the plot of the JSON
-    python -m benchmarks run bench_robustness --data DIR --models
 
-Writes a plot next to the JSON (needs matplotlib). fastText is installed into a temporary folder for
-the run (--fasttext keeps one).
+fastText is installed into a temporary folder for the run (--fasttext keeps one).
 """
 
 from __future__ import annotations
@@ -23,7 +20,6 @@ import contextlib
 import time
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,7 +41,6 @@ RESULT = "robustness.json"
 PAGE = "robustness.md"
 SETS = ("trec", "sst2")
 PACKAGES = ("sklearn-hashnlp", "numpy", "scikit-learn", "scipy", "skorch", "torch")
-COLORS = {"sgnn": "#4c72b0", "hash": "#dd8452", "svm": "#55a868", FASTTEXT: "#8172b3"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -77,9 +72,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 )
                 write_result(path, result)
     print(*(table_of(result) for table_of in TABLES.values()), sep="\n\n")
-    if path is not None:
-        draw(result, path.with_suffix(".png"))
-        print(f"Written: {path} and {path.with_suffix('.png')}")
 
 
 def measure(
@@ -136,37 +128,3 @@ TABLES = {
     "errors in questions": partial(markdown, name="trec"),
     "errors in reviews": partial(markdown, name="sst2"),
 }
-
-
-def draw(result: dict[str, Any], path: Path) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from sklearn_hashnlp.plotting import RobustnessDisplay
-
-    sets = result.get("sets", {})
-    if not sets:
-        return
-    figure = Figure(figsize=(5 * len(sets), 4.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(1, len(sets), squeeze=False)[0]
-    lines: dict[str, Any] = {}
-    for ax, (name, cells) in zip(axes, sets.items(), strict=True):
-        for model in [one for one in MODELS if one in cells]:
-            style = {
-                "color": COLORS[model.removesuffix(AUGMENTED)],
-                "linestyle": "-" if model.endswith(AUGMENTED) else "--",
-            }
-            accuracies = np.transpose(cells[model]["runs"]) / 100
-            display = RobustnessDisplay(result["rates"], accuracies, name=MODELS[model]).plot(
-                ax=ax, line_kw=style
-            )
-            lines[MODELS[model]] = display.line_
-        ax.set_title(name)
-        ax.get_legend().remove()
-    # Below the plots it covers no curve.
-    figure.legend(
-        list(lines.values()), list(lines), loc="outside lower center", ncols=4, frameon=False
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)

@@ -42,8 +42,8 @@ class Row:
 
     @property
     def is_loss(self) -> bool:
-        """True if the other program is better."""
-        return self.lead < (1 if self.words else 0)
+        """True if the other program is better, by more than times vary."""
+        return self.lead < (1 / _EQUAL if self.words else 0)
 
     @property
     def said(self) -> str:
@@ -51,9 +51,12 @@ class Row:
         if self.words is None:
             return f"{self.lead:+.2f} points"
         ratio = 1 / self.lead if self.is_loss else self.lead
+        if ratio < _EQUAL:
+            return f"about {self.words[0]}"
         return f"{_digits(ratio, 2 if ratio > 1.1 else 3)} times {self.words[self.is_loss]}"
 
 
+_EQUAL = 1.05  # a smaller ratio is within the variation of times
 _AG = "36,476 texts of AG News"
 _WIKIPEDIA = "3.9 million words of Wikipedia"
 _CLASSIFIER = "TextClassifier"

@@ -346,7 +346,6 @@ def test_robustness_is_measured_once_on_test_texts_with_errors(data, monkeypatch
         "distortion",
         "n_copies",
     }
-    assert (data / "results.png").stat().st_size > 10_000
     # 6 settings and 3 more are evaluated on validation rows, and each of the two is tested with two
     # seeds.
     test = sorted(read_texts(data / "trec" / "test.csv"))
