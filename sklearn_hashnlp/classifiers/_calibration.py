@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit, softmax
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, logsumexp, softmax
 
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss
 from sklearn_hashnlp.classifiers._training_summary import TrainingSummary
@@ -29,7 +29,7 @@ from sklearn_hashnlp.training._validation_split import Samples, shared_values
 MAX_ROWS = 10_000  # of a fit
 _MAX_SCORES = 2**22
 _FITTED_SCORES = 2**17  # a fit to more takes longer, and is hardly another
-_WEIGHT_OF_CROPS = 1 / 9  # of all crops together, relative to whole rows; chosen on validation rows
+WEIGHT_OF_CROPS = 1 / 9  # of all crops together, relative to whole rows; chosen on validation rows
 # Imagined rows pull the logarithm of h to so much below that of the median length.
 _IMAGINED_ROWS, _BELOW_MEDIAN = 40, 1.5
 _STEP = 0.1  # first of the optimizer, relative to the limit: a factor of two
@@ -244,7 +244,7 @@ class Scored(NamedTuple):
         weights = self.row_weights if self.row_weights.any() else np.ones(len(self.row_weights))
         whole, crops = weights[~self.is_crop].sum(), weights[self.is_crop].sum()
         if whole and crops:
-            weights = np.where(self.is_crop, weights * (_WEIGHT_OF_CROPS * whole / crops), weights)
+            weights = np.where(self.is_crop, weights * (WEIGHT_OF_CROPS * whole / crops), weights)
         return np.asarray(weights / weights.sum())
 
 
@@ -329,6 +329,20 @@ def fit_calibration(
             break
         highest[1] = max(point[1] - _STEP * limit[1] / 2, lowest[1])
     loss.inverse_temperature, calibration.half = numbers_at(point)
+
+
+def least_cross_entropy(
+    scores: NDArray[np.float64], targets: NDArray[np.int64], weights: NDArray[np.float64]
+) -> float:
+    """Return the weighted mean cross-entropy of labels, with the best temperature."""
+
+    def objective(log_factor: float) -> float:
+        logits = np.exp(log_factor) * scores
+        own = logits[np.arange(len(targets)), targets]
+        return float(weights @ (logsumexp(logits, axis=1) - own) / weights.sum())
+
+    bounds, options = (-_LIMIT, _LIMIT), {"xatol": 0.01}
+    return float(minimize_scalar(objective, bounds=bounds, method="bounded", options=options).fun)
 
 
 def _cross_entropy(

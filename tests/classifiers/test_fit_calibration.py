@@ -12,8 +12,15 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit, softmax
+from sklearn.metrics import log_loss
 
-from sklearn_hashnlp.classifiers._calibration import Calibration, Numbers, Scored, fit_calibration
+from sklearn_hashnlp.classifiers._calibration import (
+    Calibration,
+    Numbers,
+    Scored,
+    fit_calibration,
+    least_cross_entropy,
+)
 from sklearn_hashnlp.classifiers._losses import Loss, LossName, make_loss
 from tests.trainings import assert_near
 
@@ -344,3 +351,15 @@ def test_h_is_lower_where_it_would_cost_labels_of_whole_rows():
     assert found.half < best.half
     # two of two are no significant difference
     assert np.count_nonzero(labels(found) != targets[:n_rows]) <= 2
+
+
+def test_the_least_cross_entropy_is_of_the_best_temperature():
+    rng = np.random.default_rng(0)
+    targets, weights = rng.integers(0, 3, 200), rng.random(200)
+    scores = rng.normal(size=(200, 3)) + np.eye(3)[targets]
+    losses = [
+        log_loss(targets, softmax(scores / temperature, axis=1), sample_weight=weights)
+        for temperature in np.geomspace(0.01, 100, 2000)
+    ]
+    found = least_cross_entropy(scores, targets, weights)
+    assert found == pytest.approx(min(losses), abs=1e-4) < losses[-1]

@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 
 from sklearn_hashnlp._idf import mean_idf, smoothed_idf
 from sklearn_hashnlp._threads import map_in_order, run_beside
-from sklearn_hashnlp.classifiers._calibration import Calibration, Scored, fit_calibration
+from sklearn_hashnlp.classifiers._calibration import (
+    WEIGHT_OF_CROPS,
+    Calibration,
+    Scored,
+    fit_calibration,
+    least_cross_entropy,
+)
 from sklearn_hashnlp.classifiers._losses import Calibrate, Loss, LossName
 from sklearn_hashnlp.classifiers._training_summary import TrainingSummary
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import ImportanceInit
@@ -58,7 +64,7 @@ _STRENGTHS = (1.0, 3.0, 10.0)  # C
 _SHARES = (0.0, 0.03, 0.06, 0.12)  # factors of the log-odds
 _DEFAULT_SHARE = 0.03
 _STRENGTHS_OF_MANY_ROWS, _SHARES_OF_MANY_ROWS = (0.1, 0.3, 1.0, 3.0), (0.06, 0.12, 0.25, 0.5)
-_NOISE = 0.15  # ignored difference of numbers of correct predictions, times the root of all
+_NOISE = 0.15  # correct predictions that a smaller C must have more, times the root of their number
 # Of stochastic gradients; chosen on validation rows. Logits are larger than margins.
 _SHARES_OF_SGD: dict[LossName, float] = {"softmax": 0.1, "hinge": 0.05}
 _BLOCK_ROWS = 4096
@@ -292,8 +298,8 @@ def choose_on_sample(
 ) -> tuple[Settings, LeftOut]:
     """Choose the settings for many rows on a sample; return them and the scores of left-out rows.
 
-    C is the largest one, and the factor of the log-odds the one with the best predictions of crops,
-    of those with the best predictions of whole rows, up to noise.
+    C is the largest one with the most correct predictions, up to noise. The factor of the log-odds
+    has the smallest cross-entropy of rows and, with less weight, of crops.
     """
     rows = np.random.default_rng(seed).permutation(len(problem.rows.labels))
     n_epochs = n_dual_epochs(len(rows), problem.n_hashes)
@@ -301,11 +307,7 @@ def choose_on_sample(
 
     both, index = _with_crops(problem, some, crop)
     targets, costs = problem.targets()[some[index]], problem.costs[some[index]].astype(np.float64)
-    whole, crops = slice(len(some)), slice(len(some), None)
-    noise = _NOISE * np.sqrt(np.square(costs[whole]).sum())
-
-    def n_correct(scores: NDArray[np.float64], part: slice) -> float:
-        return float(costs[part][scores[part].argmax(axis=1) == targets[part]].sum())
+    n_some = len(some)
 
     def score(
         strengths: Sequence[float], train: LinearProblem
@@ -319,16 +321,22 @@ def choose_on_sample(
         return scores, valid.scores(train.log_odds()), valid.sizes
 
     margins, odds, _ = score(_STRENGTHS_OF_MANY_ROWS, problem.take(others[: 2 * len(some)]))
-    smallest = _SHARES_OF_MANY_ROWS[0]
-    correct = np.array([n_correct(one + smallest * odds, whole) for one in margins])
-    best = np.flatnonzero(correct >= correct.max() - noise)[-1]
-    scores = {share: margins[best] + share * odds for share in _SHARES_OF_MANY_ROWS}
-    enough = max(n_correct(one, whole) for one in scores.values()) - noise
-    good = [share for share in scores if n_correct(scores[share], whole) >= enough]
-    share = max(good, key=lambda share: n_correct(scores[share], crops))
+    first = _SHARES_OF_MANY_ROWS[0] * odds
+    predicted = [(one + first)[:n_some].argmax(axis=1) for one in margins]
+    correct = np.array([costs[:n_some][one == targets[:n_some]].sum() for one in predicted])
+    noise = _NOISE * np.sqrt(np.square(costs[:n_some]).sum())
+    best = np.flatnonzero(correct >= correct.max() - noise)[-1]  # the largest
+
+    def cross_entropy(share: float) -> float:
+        scores = margins[best] + share * odds
+        parts = [slice(n_some)] if crop is None else [slice(n_some), slice(n_some, None)]
+        values = [least_cross_entropy(scores[one], targets[one], costs[one]) for one in parts]
+        return values[0] + WEIGHT_OF_CROPS * sum(values[1:])
+
+    share = min(_SHARES_OF_MANY_ROWS, key=cross_entropy)
     settings = Settings(_STRENGTHS_OF_MANY_ROWS[best], share)
     (left_out,), odds, sizes = score([settings.strength], problem.take(np.sort(others)))
-    return settings, LeftOut(some[index], left_out + share * odds, sizes, len(some), 1)
+    return settings, LeftOut(some[index], left_out + share * odds, sizes, n_some, 1)
 
 
 class Minimum(NamedTuple):
