@@ -39,7 +39,7 @@ from sklearn_hashnlp.classifiers.hash_embedding._auto_parameters import (
     trains_to_convergence,
     warn_of_printers,
 )
-from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import fit_dual, sum_by_label
+from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import fit_dual, start_log_odds
 from sklearn_hashnlp.classifiers.hash_embedding._embedding_tables import EmbeddingTables
 from sklearn_hashnlp.classifiers.hash_embedding._fitted import FittedHashEmbedding
 from sklearn_hashnlp.classifiers.hash_embedding._sparse_rows import SparseRows, canonical_rows
@@ -550,15 +550,15 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
             rows, self._tables(), calibration, divisor, starts=starts
         )
         self.solver_ = "sgd"
-        sums = eps = None
+        log_odds = eps = None
         has_all_rows = starts and not settings.partial
         if has_all_rows and adds_log_odds(self.get_params(), loss.name, len(rows)):
-            sums = sum_by_label(net.linear_arrays(), rows)
+            log_odds = start_log_odds(net.linear_arrays(), rows)
         if settings.to_convergence and starts and not self.hidden_layer_sizes:
             eps = net.damped(loss, settings, class_shares(calibration.class_counts))
         yield {"eps": eps}
-        if sums is not None:
-            net.add_to_pool(*sums.result().log_odds(net.linear_arrays(), loss.name))
+        if log_odds is not None:
+            net.add_to_pool(*log_odds.result().increments(net.linear_arrays(), loss.name))
         if net.rows_per_step is None:
             smallest = _MIN_ROWS_PER_STEP if self.batch_size == "auto" else 1
             net.rows_per_step = max(settings.batch_size, smallest)

@@ -163,19 +163,19 @@ def costs_of(rows: SparseRows) -> NDArray[np.float32]:
     )
 
 
-class LabelSums(NamedTuple):
-    """Sums of the normalized values of rows, with inverse document frequencies."""
+class LogOdds(NamedTuple):
+    """The log-odds of naive Bayes of training rows, with inverse document frequencies."""
 
-    # (n_buckets, n_classes): by rows of the pool, over the rows of each class
-    own: NDArray[np.float32]
-    total: NDArray[np.float32]  # (n_buckets,): over all rows
+    used: NDArray[np.int64]  # (n,): rows of the pool
+    odds: NDArray[np.float32]  # (n, n_classes)
 
     @classmethod
     def of(
         cls, model: LinearModel, importance: NDArray[np.float32] | None, rows: SparseRows
-    ) -> LabelSums:
-        """Compute sums with initial importance weights; a value counts in k rows of the pool."""
+    ) -> LogOdds:
+        """Compute them with initial importance weights; a value counts in k rows of the pool."""
         sizes = len(model.known), len(model.pool)
+        # by rows of the pool: sums of normalized values of the rows of each class, and of all rows
         own, total = lazy_table((sizes[1], len(model.bias))), lazy_table((sizes[1],))
         for start in range(0, len(rows), _BLOCK_ROWS):  # few values at a time take little memory
             part = rows.select(np.arange(start, min(start + _BLOCK_ROWS, len(rows))))
@@ -191,29 +191,29 @@ class LabelSums(NamedTuple):
                 n_hashes * part.indptr, columns, np.repeat(values, n_hashes), labels
             )
             add_by_label(linear, costs_of(part), own, total)
-        return cls(own, total)
+        used = np.flatnonzero(total)
+        odds = own[used]
+        to_log_odds(odds, total[used], SMOOTHING)
+        odds -= odds.mean(axis=1, keepdims=True)  # the probabilities are the same
+        return cls(used, odds)
 
-    def log_odds(
+    def increments(
         self, model: LinearModel, loss: LossName
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:  # (n,), (n, d)
-        """Return rows of the pool and their increments, a share of the log-odds of naive Bayes."""
-        used = np.flatnonzero(self.total)
-        odds = self.own[used]
-        to_log_odds(odds, self.total[used], SMOOTHING)
-        odds -= odds.mean(axis=1, keepdims=True)  # the probabilities are the same
+        """Return rows of the pool and a share of the log-odds as their increments."""
         # (n_classes, d)
         heads = np.linalg.pinv(model.weight[:, : model.pool.shape[1]].T.astype(np.float64))
         share = _SHARES_OF_SGD[loss] / model.spec.slots_per_id  # the vectors of a column add up
-        return used, odds @ (share * heads).astype(np.float32)
+        return self.used, self.odds @ (share * heads).astype(np.float32)
 
 
-def sum_by_label(model: LinearModel, rows: SparseRows) -> Future[LabelSums] | None:
-    """Start to compute the sums of rows; None if the model has fewer dimensions than classes."""
+def start_log_odds(model: LinearModel, rows: SparseRows) -> Future[LogOdds] | None:
+    """Start to compute the log-odds; None if the model has fewer dimensions than classes."""
     if model.pool.shape[1] < len(model.bias):
         return None
     # A copy, because the importance weights are trained meanwhile.
     importance = None if model.importance is None else model.importance.copy()
-    return run_beside(LabelSums.of, model, importance, rows)
+    return run_beside(LogOdds.of, model, importance, rows)
 
 
 class LeftOut(NamedTuple):

@@ -14,8 +14,8 @@ from sklearn_hashnlp.classifiers._calibration import Calibration
 from sklearn_hashnlp.classifiers._losses import make_loss
 from sklearn_hashnlp.classifiers.hash_embedding import _dual_fit
 from sklearn_hashnlp.classifiers.hash_embedding._dual_fit import (
-    LabelSums,
     Located,
+    LogOdds,
     fit_dual,
     problem_of,
 )
@@ -183,7 +183,7 @@ def test_without_collisions_log_odds_equal_those_of_one_hash(k: int) -> None:
         model.weight[:] = np.random.default_rng(2).normal(size=model.weight.shape)
         assert model.importance is not None
         model.importance[:] = 1.0
-        used, change = LabelSums.of(model, model.importance, rows).log_odds(model, "softmax")
+        used, change = LogOdds.of(model, model.importance, rows).increments(model, "softmax")
         model.pool[used] += change
         scores.append(score_rows(model, rows).scores)
     tolerance = k * N_COLUMNS * EPS * abs(scores[0]).max()
