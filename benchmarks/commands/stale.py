@@ -15,7 +15,7 @@ from benchmarks.commands.sources import ROOT, source_files
 from benchmarks.runner.results_file import read_results
 
 _SHOWN = 3  # files of a line
-_REASON = re.compile(r"^\| `([\w.-]+)` \| (.+) \|$", re.MULTILINE)
+_REASON = re.compile(r"^\| `([\w-]+\.jsonl?)` \| (.+) \|$", re.MULTILINE)
 
 
 class Measurement(NamedTuple):
