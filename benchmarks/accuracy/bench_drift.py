@@ -1,4 +1,4 @@
-"""How often compare_texts raises the alarm: without drift, and with 10 % of the texts replaced.
+"""Rate of alarms of compare_texts: without drift, and with 10 % of the texts replaced.
 
 Of each data set a model is trained on a random sample of the training rows, and 250 other training
 rows are compared with them, as they are and with some replaced:

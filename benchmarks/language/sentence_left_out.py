@@ -47,7 +47,7 @@ class Change(NamedTuple):
 
     @property
     def refits(self) -> bool:
-        """Whether the variant needs a training; else it follows a default one in ``CHANGES``."""
+        """Return whether to train the variant; else it follows a default one in ``CHANGES``."""
         return self.module is not _sentence_network
 
 

@@ -46,7 +46,7 @@ class ScoringClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def multilabel_(self) -> bool:
-        """Whether a sample may have any number of labels."""
+        """Return whether a sample may have any number of labels."""
         check_fitted(self, self._fitted_attribute)
         return self._loss.multilabel
 

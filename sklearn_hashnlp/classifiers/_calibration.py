@@ -84,7 +84,7 @@ class Calibration:
 
     @property
     def has_added_labels(self) -> bool:
-        """Whether labels were added to the model after its first training."""
+        """Return whether labels were added to the model after its first training."""
         return self.counts_before is not None
 
     @property

@@ -156,7 +156,7 @@ class HashEmbeddingClassifier(FittedHashEmbedding):
         Whether ``fit`` calibrates the probabilities, by temperature scaling [4]_: the logits are
         divided by ``temperature_``; and by moving the scores of short rows towards those of the
         class shares. ``"auto"`` fits the temperature and the length of a row that says half on
-        left-out rows and crops of them: those of the cross-validation, the validation set of
+        left-out rows and their crops: the rows of the cross-validation, the validation set of
         ``early_stopping`` or, from 200 rows on, the last rows of the first epoch (a quarter, at
         most 1,000) before the net is trained on them, with scores times the growth of the scores of
         other rows. ``"temperature"`` fits the temperature only, which changes no label. False: the

@@ -32,7 +32,7 @@ class MoreClasses(NamedTuple):
         return self.previous < 0
 
     def rows(self, known: NDArray[Any], new: Any) -> NDArray[Any]:
-        """Return the rows of all outputs, given those of the known ones and values of new ones."""
+        """Return the rows of all outputs, given the known outputs' rows and new values."""
         rows = known[self.previous]
         rows[self.is_new] = new
         return rows

@@ -18,6 +18,7 @@ Pooling: TypeAlias = Literal["max", "mean", "attention", "weighted"]
 _CONSTRAINTS = {
     **dict.fromkeys(("n_features", "embedding_dim", "n_heads", "feedforward_size"), integer()),
     **dict.fromkeys(("n_layers", "n_tables"), integer(0)),
+    "table_bits": integer(1, 31),
     "pooling": one_of(*get_args(Pooling)),
     "pooling_dim": none_or(integer()),
     "depths": integer(1, 2),
@@ -179,6 +180,8 @@ class SGNNTransformer(nn.Module):
     ) -> None:
         super().__init__()
         check_parameters("SGNNTransformer", _CONSTRAINTS, locals())
+        of_keys = {"key_bits": none_or(integer(table_bits, 62))}
+        check_parameters("SGNNTransformer", of_keys, locals())
         if n_layers and embedding_dim % n_heads:
             raise ValueError(
                 f"SGNNTransformer: embedding_dim must be a multiple of n_heads={n_heads}, got "
